@@ -30,7 +30,7 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     progress : bool
         Bars with the time left.
     traces : bool
-        False: record and numbers are enough, all that the archive has of many runs (see packing.py).
+        False: record and numbers are enough, all that the archive has of many runs (see attn_archive/packing.py).
 
     Returns
     -------

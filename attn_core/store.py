@@ -73,7 +73,7 @@ class Result:
 
     source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the numbers alone, and where the
     archive keeps none. numbers: measure, statistic, predicted, bin, value. documents: None outside the archive, and for
-    further seeds (see packing.py). against: one row per document, the run beside the one it is compared with
+    further seeds (see attn_archive/packing.py). against: one row per document, the run beside the one it is compared with
     (`packing.compared_with`), or None. digest: SHA-256 of the file of the traces, '' without one.
     """
 
@@ -275,22 +275,6 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
     )
 
 
-def verify(folder: Path, key: str) -> None:
-    """Check that a run's traces tell the record's story; AttnError at the first thing that does not fit."""
-    record = read_record(folder, key)
-    if not has_traces(folder, key):
-        return
-    traces = read_traces(folder, key)
-    documents = rows_of(folder, "documents", key)
-    accuracy = float((traces.predicted == traces.label).mean())
-    if len(traces) == record["n_test"] and abs(accuracy - record["accuracy"]) > 1e-9:
-        raise AttnError(f"{key}: the record says accuracy {record['accuracy']:.4f}, its traces give {accuracy:.4f}")
-    if documents is not None:
-        stored = documents.set_index("doc_id")["p"].reindex(traces.doc_id)  # NaN where the table is the shorter
-        if (worst := np.nanmax(np.abs(stored - traces.p))) > 1e-5:
-            raise AttnError(f"{key}: p of its documents and p of its traces differ by {worst:.2g}")
-
-
 def archived_data(corpus: str, options: object) -> str | None:
     """The fingerprint of the data that the archive's runs of a corpus, with these options, were trained on; None
     without such runs. options: as in a record."""
@@ -311,63 +295,6 @@ def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces
     files |= {f"{layer}/{key}.parquet": table_bytes(rows) for layer, rows in tables.items() if len(rows)}
     files[f"traces/{key}.parquet"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
     commit(folder, key, files)
-
-
-def merge(folder: Path, corpus: str, tables: Mapping[str, pa.Table], traces: Mapping[str, bytes | None]) -> None:
-    """Put runs of a corpus into an archive in one step: rows of the same keys are replaced, and the manifest names what
-    lies there then. tables: as in `write`, of one or more runs. traces: key -> file, None where none is kept."""
-    with only_writer(folder):
-        settle(folder)
-        files: dict[str, bytes | None] = {f"traces/{key}.parquet": data for key, data in traces.items()}
-        for layer in LAYERS:
-            name = f"{layer}/{corpus}.parquet"
-            before = plain(table(folder, layer, corpus))
-            others = before.filter(~pc.field("key").isin(list(traces)))
-            added = tables.get(layer, before.slice(length=0))
-            if len(added) or len(others) < len(before):
-                parts = [part for part in (others, plain(added)) if len(part)]
-                files[name] = table_bytes(by_key(parts)) if parts else None
-        sums = manifest(folder) or digests(folder)
-        for name, data in files.items():
-            sums.pop(name, None)
-            if data is not None:
-                sums[name] = hashlib.sha256(data).hexdigest()
-        files[MANIFEST] = manifest_bytes(sums)
-        commit(folder, corpus, files)
-
-
-def by_key(parts: list[pa.Table]) -> pa.Table:
-    """Tables as one, sorted by key, the order within a run kept; columns that one lacks are null there."""
-    together = pa.concat_tables(parts, promote_options="default")
-    return together.take(pc.sort_indices(together, [("key", "ascending")])).combine_chunks()
-
-
-def files_of_run(folder: Path, key: str) -> tuple[dict[str, pa.Table], bytes | None]:
-    """A run of a store of one file a run, as `write` and `merge` take it: its tables and the file of its traces."""
-    names = {layer: f"{layer}/{key}.parquet" for layer in LAYERS}
-    tables = {layer: parquet(folder, name) for layer, name in names.items() if (folder / name).is_file()}
-    traces = folder / "traces" / f"{key}.parquet"
-    return tables, traces.read_bytes() if traces.is_file() else None
-
-
-def remove(folder: Path, key: str) -> None:
-    """Remove a run from a store of one file a run."""
-    for layer in ("runs", *LAYERS, "traces"):  # without its row of `runs` it is stored no more
-        (folder / layer / f"{key}.parquet").unlink(missing_ok=True)
-
-
-def plain(rows: pa.Table) -> pa.Table:
-    """A table with texts in place of categories, whose lists differ from file to file."""
-    types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in rows.schema]
-    return rows.cast(pa.schema(list(zip(rows.column_names, types, strict=True))))
-
-
-def only_writer(folder: Path):
-    """A lock on an archive: two processes that pack would each write without the other's run."""
-    from filelock import FileLock  # those who only read need none
-
-    folder.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder / ".lock")
 
 
 DECIDED = ".decided"
@@ -444,11 +371,6 @@ def manifest(folder: Path) -> dict[str, str] | None:
     return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
 
 
-def manifest_bytes(sums: Mapping[str, str]) -> bytes:
-    """The manifest's text, sorted by name."""
-    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
-
-
 def sealed(folder: Path, name: str) -> bytes:
     """A file's bytes; Damaged where the folder has a manifest and they are not those that it names."""
     data = (folder / name).read_bytes()
@@ -464,41 +386,6 @@ def sealed(folder: Path, name: str) -> bytes:
 def read_reported(name: str) -> bytes:
     """A file of data/reported, checked against the manifest of the archive beside it."""
     return sealed(reported_folder().parent / "archive", f"../reported/{name}")
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """Name -> SHA-256 of every file of an archive, staging folders apart, and of data/reported beside it."""
-    sums = {}
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and name[0] != "." and name not in (MANIFEST, "README.md"):
-            sums[name] = sha256(path)
-    for path in (folder.parent / "reported").glob("*.csv*"):
-        sums[f"../reported/{path.name}"] = sha256(path)
-    return sums
-
-
-def faults(folder: Path) -> list[str]:
-    """One line for every file of an archive that is changed, missing or unknown to its manifest."""
-    settle(folder)
-    sums = manifest(folder)
-    there = digests(folder)
-    if sums is None:
-        return [f"{folder} has no {MANIFEST}; restore it (git checkout) or write it: python -m attn_core archive seal"]
-    lines = [f"{name} is missing" for name in sums.keys() - there.keys()]
-    lines += [f"{name} is no file of the archive" for name in there.keys() - sums.keys()]
-    changed = [name for name in sums.keys() & there.keys() if sums[name] != there[name]]
-    return sorted(lines + [f"{name} is not the file that was sealed" for name in changed])
-
-
-def seal(folder: Path) -> list[str]:
-    """Write the manifest anew, over what lies in an archive now; returns the `faults` that there were before it."""
-    with only_writer(folder):
-        before = faults(folder)
-        sums = digests(folder)
-        with replacing(folder / MANIFEST) as file:
-            file.write(manifest_bytes(sums))
-    return before
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from attn_archive.sweep import read_grid
 from attn_core import index, store
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
@@ -24,7 +25,6 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.compared import SHARES, chosen, compared, importances
 from attn_core.measures import classification
 from attn_core.run import Run, from_dict
-from attn_core.sweep import read_grid
 from attn_core.traces import Traces
 from attn_core.tracing import probabilities, trace
 from attn_core.training.jain import trained_model

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from attn_archive import upkeep
 from attn_core import store
 from attn_core.corpora import encode
 from attn_core.corpora.text import SPECIALS, UNKNOWN
@@ -57,5 +58,5 @@ def export(key: str) -> dict:
     scales = {f"{name}:s": pair.scale for name, pair in rounded.items()}
     np.savez_compressed(folder / "model.npz", **values, **scales)
     (folder / "model.json").write_text(json.dumps(about))
-    store.seal(folder.parent)
+    upkeep.seal(folder.parent)
     return about

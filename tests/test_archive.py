@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called, first_run
 
-from attn_core import index, packing, rows, store
+from attn_archive import packing, upkeep
+from attn_core import index, rows, store
 from attn_core.corpora.order import fixed_order
 from attn_core.errors import AttnError, Damaged
 from attn_core.run import as_dict
@@ -55,7 +56,7 @@ def merged(folder, traces=None, **changes):
     """The made-up run in an archive."""
     record, tables, traces = toy(traces)
     tables |= tables_of(record | changes)
-    store.merge(folder, "toy", tables, {record["key"]: store.traces_bytes(traces)})
+    upkeep.merge(folder, "toy", tables, {record["key"]: store.traces_bytes(traces)})
     return traces
 
 
@@ -69,7 +70,7 @@ def test_what_is_written_is_read(tmp_path, traces, whole, put):
     for field in dataclasses.fields(traces):
         np.testing.assert_array_equal(getattr(found.traces, field.name), getattr(traces, field.name), field.name)
     np.testing.assert_allclose(found.documents["p"], traces.p, atol=2e-6)
-    store.verify(tmp_path, "toy")
+    upkeep.verify(tmp_path, "toy")
 
 
 def test_values_that_are_not_defined_are_told_from_columns_that_a_run_has_not(tmp_path):
@@ -80,7 +81,7 @@ def test_values_that_are_not_defined_are_told_from_columns_that_a_run_has_not(tm
     second = rows_alone("toy-second", pd.DataFrame({"doc_id": [1], "p": [0.5]}))
     for key, documents in (("toy-second", second), ("toy-first", first)):
         runs = tables_of(record | {"key": key})
-        store.merge(tmp_path, "toy", runs | {"documents": documents}, {key: None})
+        upkeep.merge(tmp_path, "toy", runs | {"documents": documents}, {key: None})
     pd.testing.assert_frame_equal(store.rows_of(tmp_path, "documents", "toy-first"), frame)
     assert list(store.rows_of(tmp_path, "documents", "toy-second")) == ["doc_id", "p"]
     assert store.keys(tmp_path) == ["toy-first", "toy-second"]
@@ -99,7 +100,7 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_whole_are_refu
     told = tables_of(RECORD | {"accuracy": 0.123})
     store.write(tmp_path, "toy", told, traces)
     with pytest.raises(AttnError, match="record says accuracy"):
-        store.verify(tmp_path, "toy")
+        upkeep.verify(tmp_path, "toy")
     for text, reason in ((json.dumps(RECORD | {"key": "other"}), "holds key 'other'"), ("{", "unreadable")):
         store.write(tmp_path, "toy", {"runs": pa.table({"key": ["toy"], "record": [text]})}, traces)
         with pytest.raises(Damaged, match=reason):
@@ -112,9 +113,9 @@ def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkey
     base, traces = first_run("sst"), toy_traces().rounded()
     packing.same_as_archived(base, traces)  # nothing is archived
     tables = tables_of({"key": base.key, "run": as_dict(base)})
-    store.merge(tmp_path, "sst", tables, {base.key: None})
+    upkeep.merge(tmp_path, "sst", tables, {base.key: None})
     packing.same_as_archived(base, traces)  # its documents are not
-    store.merge(tmp_path, "sst", tables, {base.key: store.traces_bytes(traces.take([1, 2, 4]))})
+    upkeep.merge(tmp_path, "sst", tables, {base.key: store.traces_bytes(traces.take([1, 2, 4]))})
     packing.same_as_archived(base, traces.take([5, 4, 3, 2, 1, 0]))  # in any order, and more than the archived ones
     other = dataclasses.replace(traces, score=toy_traces(seed=1).rounded().score)
     with pytest.raises(AttnError, match=f"{base.key} became another model here .*--fresh"):
@@ -170,10 +171,10 @@ def test_a_run_is_the_old_one_or_the_new_one_if_its_writer_is_killed_while_it_re
     monkeypatch.setattr("psutil.pid_exists", lambda process: False)
     new = toy_traces(seed=1).rounded() if moment.startswith("moving") else first
     np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, new.score)
-    store.verify(tmp_path, "toy")
+    upkeep.verify(tmp_path, "toy")
     store.sweep_away(tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name[0] == "." and path.name != ".lock"]
-    assert put is stored or store.faults(tmp_path) == []
+    assert put is stored or upkeep.faults(tmp_path) == []
 
 
 def damage(path):
@@ -213,9 +214,9 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     (tmp_path / "reported").mkdir()
     (tmp_path / "reported" / "a.csv").write_text("x\n1\n")
     merged(folder)
-    assert store.faults(folder) == [] and store.seal(folder) == []
+    assert upkeep.faults(folder) == [] and upkeep.seal(folder) == []
     tamper(folder / name)
-    assert any(told in line for line in store.faults(folder)), store.faults(folder)
+    assert any(told in line for line in upkeep.faults(folder)), upkeep.faults(folder)
 
 
 @pytest.mark.faults
@@ -229,7 +230,7 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, l
     runs = [first_run("20news"), first_run("sst")]
     for run in runs:
         result = store.read(REAL, run.key)
-        store.merge(folder, run.corpus, rows.tables(result.record, result.numbers), {run.key: None})
+        upkeep.merge(folder, run.corpus, rows.tables(result.record, result.numbers), {run.key: None})
     tamper(folder / layer / "sst.parquet")
     for _ in range(2):
         index._read_runs.cache_clear()
@@ -240,12 +241,14 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, l
 
 
 def test_a_run_is_sealed_as_it_is_stored_and_what_cannot_be_read_never_taken(tmp_path):
-    store.seal(tmp_path)
+    upkeep.seal(tmp_path)
     merged(tmp_path)
     merged(tmp_path, toy_traces(seed=1))
-    assert store.faults(tmp_path) == []
+    assert upkeep.faults(tmp_path) == []
     damage(tmp_path / "traces" / "toy.parquet")
-    assert store.seal(tmp_path) == ["traces/toy.parquet is not the file that was sealed"] and not store.faults(tmp_path)
+    assert upkeep.seal(tmp_path) == ["traces/toy.parquet is not the file that was sealed"] and not upkeep.faults(
+        tmp_path
+    )
     with pytest.raises(Damaged, match=r"traces/toy\.parquet is unreadable"):
         store.read(tmp_path, "toy")
 
@@ -254,8 +257,8 @@ def test_runs_stored_at_once_are_all_sealed(tmp_path):
     """By threads here; by processes, each has a lock of its own kind on the same file."""
     keys = [f"toy-{name}" for name in range(12)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda key: store.merge(tmp_path, "toy", tables_of(RECORD | {"key": key}), {key: None}), keys))
-    assert store.faults(tmp_path) == [] and store.keys(tmp_path) == sorted(keys)
+        list(pool.map(lambda key: upkeep.merge(tmp_path, "toy", tables_of(RECORD | {"key": key}), {key: None}), keys))
+    assert upkeep.faults(tmp_path) == [] and store.keys(tmp_path) == sorted(keys)
 
 
 def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(tmp_path, monkeypatch, capsys):
@@ -266,7 +269,7 @@ def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(
     for told in ("runs/toy.parquet is not the file that was sealed", "the record says accuracy 0.9000"):
         status, out, _ = called(monkeypatch, capsys, "archive", "verify")
         assert status == 1 and told in out
-        store.seal(tmp_path)
+        upkeep.seal(tmp_path)
 
 
 def test_posix_alone_has_fcntl():
@@ -282,7 +285,7 @@ def test_the_sentence_reader_with_another_sign_is_refused(tmp_path, monkeypatch)
     folder = tmp_path / "archive"
     shutil.copytree(REAL / sentence.FOLDER, folder / sentence.FOLDER)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
-    store.seal(folder)
+    upkeep.seal(folder)
     path = folder / sentence.FOLDER / "model.npz"
     with np.load(path) as file:
         arrays = {name: -array if name.startswith("decoder") else array for name, array in file.items()}
@@ -297,9 +300,9 @@ REAL = store.find_archive()
 
 @pytest.mark.skipif(not REAL or not store.keys(REAL), reason="no archive")
 def test_the_archive_is_whole_and_small():
-    assert store.faults(REAL) == []
+    assert upkeep.faults(REAL) == []
     for key in store.keys(REAL):
-        store.verify(REAL, key)
+        upkeep.verify(REAL, key)
     size = sum(path.stat().st_size for path in REAL.rglob("*.*") if path.is_file())
     assert size < 43e6, f"{size:,} bytes; the archive may take 43 MB"
     first = {}
@@ -320,7 +323,7 @@ def test_the_columns_that_follow_from_a_record_are_what_it_says():
         for row in store.table(REAL, "runs", stem).to_pylist():
             fresh = rows.run_row(json.loads(row["record"]))
             assert row == {name: fresh.get(name) for name in row}, row["key"]
-        numbers = store.plain(store.table(REAL, "numbers", stem, ("key", *store.FIELDS_BESIDE_NUMBERS))).to_pandas()
+        numbers = upkeep.plain(store.table(REAL, "numbers", stem, ("key", *store.FIELDS_BESIDE_NUMBERS))).to_pandas()
         runs = store.table(REAL, "runs", stem, ("key", *store.FIELDS_BESIDE_NUMBERS)).to_pandas().set_index("key")
         shown = numbers.drop_duplicates().set_index("key")
         pd.testing.assert_frame_equal(shown, runs.loc[shown.index, list(shown)])

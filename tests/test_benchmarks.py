@@ -11,6 +11,7 @@ import pytest
 import torch
 from plain_network import random_documents, random_model
 
+from attn_archive.sweep import expand, read_grid
 from attn_core.corpora.documents import batches
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
@@ -18,7 +19,6 @@ from attn_core.experiments.erasure import removals
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.run import HIERARCHICAL, Run
-from attn_core.sweep import expand, read_grid
 from attn_core.tracing import trace
 from attn_core.training import descend, jain
 from benchmarks import bench_sweep, cost, on_device, plain, speed

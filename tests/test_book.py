@@ -20,6 +20,7 @@ import pytest
 import yaml
 from miniature import FRONT, WAITING, WIDE
 
+from attn_archive import upkeep
 from attn_build import build, rendering, running, sources
 from attn_core import store
 from attn_core.corpora.files import sha256
@@ -135,7 +136,7 @@ def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_
         damaged="from attn_core.errors import Damaged\nraise Damaged('runs/k.parquet is refused')",
     )
     (root / "data" / "archive" / "runs").mkdir(parents=True)
-    store.seal(root / "data" / "archive")
+    upkeep.seal(root / "data" / "archive")
     (root / "data" / "archive" / "runs" / "k.parquet").write_text("{}")
     assert build.build(root, html=False) == 1
     out = capsys.readouterr().out

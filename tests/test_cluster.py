@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_core import compute, packing, store, sweep
+from attn_archive import packing, sweep, upkeep
+from attn_core import compute, store
 from attn_core.errors import AttnError
 from attn_core.results import obtain
 from attn_core.run import SEEDS, Run
@@ -44,7 +45,7 @@ def never(*_, **__):
 if os.environ["TEST_HANGS"] == "writing":
     store.commit = half
 if os.environ["TEST_HANGS"] == "training":
-    from attn_core import sweep
+    from attn_archive import sweep
 
     sweep.make = never
 """
@@ -121,7 +122,7 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     assert found["failures"] == sweep.sweep([failing], progress=False), "here and on a cluster, the same words"
     assert whole_store() == {run.key for run in runs}
     for run in runs:
-        store.verify(tmp_path / "archive", run.key)
+        upkeep.verify(tmp_path / "archive", run.key)
         assert obtain(run).record["n_test"] == 40
     assert store.keys(tmp_path / "archive") == sorted(run.key for run in runs)
     assert sweep.sweep(runs, True, False, scheduler="nowhere") == {}, "nothing is left to do"
@@ -137,7 +138,7 @@ def packed_by_the_workers(cluster, archive, monkeypatch):
     before, other = store.keys(archive), archive.with_name("before")
     assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
     assert sweep.has_weights(first), "by the worker"
-    assert store.keys(archive) == sorted([*before, second.key]) and not store.faults(archive)
+    assert store.keys(archive) == sorted([*before, second.key]) and not upkeep.faults(archive)
     assert store.read(archive, second.key).record["against"]["base"] == first.key
     assert store.keys(packing.packed_store()) == []
     # Cached and not packed is the workers' work, too.

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from attn_archive.sweep import read_grid
 from attn_cli import app
 from attn_cli.runs import set_fields
 from attn_core import store
 from attn_core.results import AbsentRun
 from attn_core.run import SEEDS, Run, command, from_dict
-from attn_core.sweep import read_grid
 
 ARCHIVE = store.archive_folder()
 STORED = store.keys(ARCHIVE)

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
-from attn_core import Run, compute, packing, store
+from attn_archive import packing
+from attn_core import Run, compute, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError

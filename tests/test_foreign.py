@@ -11,8 +11,9 @@ import pytest
 from test_extending import ROOT, examples
 from tiny_runs import called, first_run, pack_run
 
+from attn_archive import sweep, upkeep
 from attn_book import derived
-from attn_core import foreign, index, rows, store, sweep
+from attn_core import foreign, index, rows, store
 from attn_core.corpora import catalogue, encode, encoding
 from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
@@ -214,7 +215,7 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     known = first_run("20news", "average")
     result = store.read(store.archive_folder(), known.key)
     tables = rows.tables(result.record, result.numbers, result.documents)
-    store.merge(folder, "20news", tables, {known.key: store.traces_bytes(result.traces)})
+    upkeep.merge(folder, "20news", tables, {known.key: store.traces_bytes(result.traces)})
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     own = [ran("corpus")["report"], ran("encoder")["gated"]]
     for result in own:

@@ -57,7 +57,7 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(import_module("attn_core.results"), "obtain", read_alone)
-    monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
+    monkeypatch.setattr(import_module("attn_archive.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_all_runs", lambda: numbers[0])
     monkeypatch.setattr(index, "_values", lambda chosen: numbers[1])
     monkeypatch.setattr(import_module("attn_build.running"), "NotebookClient", stop)

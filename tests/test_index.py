@@ -16,6 +16,7 @@ from tiny_runs import called, first_run, tiny
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
+from attn_archive import upkeep
 from attn_core import index, rows, store
 from attn_core.errors import AttnError
 from attn_core.experiments.echo import echo
@@ -195,7 +196,7 @@ def test_stores_of_questions_or_of_nothing_have_tables(stored):
 
 def put(folder, result):
     """A run as the archive holds it."""
-    store.merge(folder, result.record["run"]["corpus"], rows.tables(result.record, result.numbers), {result.key: None})
+    upkeep.merge(folder, result.record["run"]["corpus"], rows.tables(result.record, result.numbers), {result.key: None})
     later(folder)
 
 
@@ -230,7 +231,7 @@ def test_runs_that_come_and_change_are_seen_at_once(folder):
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
     assert accuracies() == [0.8, 0.8, 0.5]
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.25}))
-    assert accuracies() == [0.8, 0.8, 0.25] and store.faults(folder) == []
+    assert accuracies() == [0.8, 0.8, 0.25] and upkeep.faults(folder) == []
 
 
 def test_anyone_reads_the_tables_without_this_package(folder):
@@ -276,13 +277,13 @@ def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_
     tables = rows.tables(result.record, result.numbers)
     future = tables["runs"].append_column("of_the_future", pa.array([1]))
     if place == "archive":
-        store.merge(folder, "sst", tables | {"runs": future}, {result.key: None})
+        upkeep.merge(folder, "sst", tables | {"runs": future}, {result.key: None})
     else:
         store.write(store.cache_store(), result.key, tables | {"runs": future})
     assert accuracies() == [0.8, 0.8]
     older = tables["runs"].drop_columns("tie")
     if place == "archive":
-        store.merge(folder, "sst", tables | {"runs": older}, {result.key: None})
+        upkeep.merge(folder, "sst", tables | {"runs": older}, {result.key: None})
     else:
         store.write(store.cache_store(), result.key, tables | {"runs": older})
     later(folder if place == "archive" else store.cache_store())
@@ -297,7 +298,7 @@ def test_runs_of_the_cache_as_it_was_before_the_tables_are_taken_over(folder, ca
     old = cache / "runs" / tiny().key
     old.mkdir()
     (cache / "traces" / f"{tiny().key}.parquet").rename(old / "traces.parquet")
-    store.remove(cache, tiny().key)
+    upkeep.remove(cache, tiny().key)
     record = result.record | {"files": {"traces.parquet": stored.digest}}
     (old / "record.json").write_text(json.dumps(record))
     shutil.copytree(old, cache / "runs" / "damaged")

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from conftest import toy_traces
 
+from attn_archive import sweep
 from attn_cli import join_pairs, main
-from attn_core import store, sweep
+from attn_core import store
 from attn_core.corpora import encode
 
 ROOT = Path(__file__).parents[1]

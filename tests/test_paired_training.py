@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from attn_archive import upkeep
 from attn_core import store
 from attn_core.corpora.documents import Documents, Encoded
 from attn_core.models import paired
@@ -106,7 +107,7 @@ def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatc
     metrics = {"accuracy", "macro_f1", "f1_0", "f1_1", "f1_2", "f1_3"}
     assert metrics <= set(result.record) and "auc" not in result.record
     again = store.read(store.cache_store(), run.key)
-    store.verify(store.cache_store(), run.key)
+    upkeep.verify(store.cache_store(), run.key)
     assert again.traces.classes == 4 and again.traces.contribution.shape[1] == {"cnn": 16, "lstm": 8}[encoder]
     np.testing.assert_array_equal(again.traces.outputs, result.traces.outputs)
     assert result.record["accuracy"] == (again.traces.predicted == again.traces.label).mean()

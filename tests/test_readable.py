@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TOKENS = {
     "attn_core": 66_000,
+    "attn_archive": 5_300,
     "attn_data": 14_800,
     "book/attn_book": 14_900,
     "book/attn_build": 9_500,
@@ -18,7 +19,8 @@ TOKENS = {
 """So many a package is meant to have at most."""
 
 MOST_TOKENS = {
-    "attn_core": 76_900,
+    "attn_core": 71_600,
+    "attn_archive": 5_300,
     "attn_data": 15_000,
     "book/attn_book": 14_900,
     "book/attn_build": 9_500,
@@ -30,7 +32,8 @@ DENSITY = 11
 """Tokens a line that a package is meant to have on average."""
 
 MOST_DENSITY = {
-    "attn_core": 11.0,
+    "attn_core": 11.1,
+    "attn_archive": 11.0,
     "attn_data": 11.4,
     "book/attn_book": 11.0,
     "book/attn_build": 11.0,

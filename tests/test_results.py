@@ -5,7 +5,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from attn_core import packing, rows, store
+from attn_archive import packing
+from attn_core import rows, store
 from attn_core.corpora import catalogue
 from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact

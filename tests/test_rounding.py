@@ -4,8 +4,9 @@ import pytest
 import torch
 from tiny_runs import pack_run, tiny
 
-from attn_core import packing, store
-from attn_core.packing import compared_with
+from attn_archive import packing, upkeep
+from attn_archive.packing import compared_with
+from attn_core import store
 from attn_core.results import obtain
 from attn_core.training import jain
 
@@ -38,7 +39,7 @@ def test_a_training_that_differs_by_rounding_stands_beside_its_archived_twin(mon
     _, live = packing.beside(twin, traces)
     assert 0 < live["against"]["jsd"] < 1e-6  # one epoch of a small model: rounding stays what it is
     pack_run(base)
-    store.remove(store.cache_store(), base.key)
+    upkeep.remove(store.cache_store(), base.key)
     monkeypatch.setattr(packing, "at_hand", lambda run: pytest.fail("the archive has it"))
     pack_run(twin)
     packed = store.read(store.archive_folder(), twin.key)

@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 from tiny_runs import TINY, first_run, pack_run, tiny
 
-from attn_core import compute, packing, store
+from attn_archive import packing, upkeep
+from attn_archive.packing import compared_with
+from attn_archive.sweep import read_grid
+from attn_core import compute, store
 from attn_core.errors import AttnError
-from attn_core.packing import compared_with
 from attn_core.results import AbsentRun, obtain
 from attn_core.run import BOUNDS, COUNTED, SEEDS, Run, as_dict, from_dict
-from attn_core.sweep import read_grid
 from attn_core.training import Trained
 
 
@@ -164,7 +165,7 @@ import os, random, signal, sys, time
 import torch
 from attn_core import store
 from attn_core.run import SEEDS, Run, as_dict, from_dict
-from attn_core.sweep import sweep
+from attn_archive.sweep import sweep
 
 torch.set_num_threads(1)
 runs = [Run("planted", encoder="average", seed=seed, epochs=1, options={options}) for seed in range(1000)]
@@ -184,7 +185,7 @@ for _ in range({times}):
     now = set(store.keys(folder))
     assert seen <= now, "a stored run was lost"
     for key in now - seen:
-        store.verify(folder, key)
+        upkeep.verify(folder, key)
     stages = [path.name for path in folder.iterdir() if path.name.startswith(".")]
     assert len(stages) <= 1, "more than the run in flight was left unfinished: " + str(stages)
     seen = now
@@ -224,7 +225,7 @@ def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys)
     obtain(first, progress=False)
     traces = obtain(other, progress=False).traces
     table, notes = packing.beside(other, traces)
-    store.remove(store.cache_store(), first.key)
+    upkeep.remove(store.cache_store(), first.key)
     again, same = packing.beside(other, traces)
     assert notes == same and notes["against"]["base"] == first.key and notes["against"]["jsd"] > 0
     pd.testing.assert_frame_equal(table, again)

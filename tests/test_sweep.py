@@ -10,8 +10,9 @@ import pytest
 from test_plugins import plugins  # noqa: F401  (a fixture)
 from tiny_runs import TINY, called, first_run, grid, tiny, whole_store
 
+from attn_archive import packing, sweep
 from attn_cli import main
-from attn_core import index, packing, store, sweep
+from attn_core import index, store
 from attn_core.errors import AttnError
 from attn_core.results import AbsentRun, obtain
 from attn_core.run import Run

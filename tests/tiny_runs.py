@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from attn_archive import packing, upkeep
 from attn_cli import main
-from attn_core import packing, store
+from attn_core import store
 from attn_core.run import Run, first_vectors
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
@@ -37,7 +38,7 @@ def whole_store() -> set[str]:
     """The keys of the cache, every run read and checked; nothing half-written is left once the dead are swept away."""
     folder = store.cache_store()
     for key in store.keys(folder):
-        store.verify(folder, key)
+        upkeep.verify(folder, key)
     store.sweep_away(folder)
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
     for layer in ("runs", "numbers", "traces"):

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from html import escape
 from pathlib import Path
 
+from attn_archive import upkeep
 from attn_build import TEMPLATES
 from attn_build.plain import MARKUP
 from attn_build.rendering import redirect, sphinx, toc_pages
@@ -40,7 +41,7 @@ def build(root: str | Path | None = None, html: bool = True, edition: str = "tea
     start = time.perf_counter()
     writable(root / "book" / "status.md")
     archive = root / "data" / "archive"
-    faults = store.faults(archive) if store.keys(archive) else []
+    faults = upkeep.faults(archive) if store.keys(archive) else []
     problems = execute_pages(root)
     write_status(root)
     problems += review(root)

@@ -3,6 +3,7 @@
 import pandas as pd
 import typer
 
+from attn_archive import upkeep
 from attn_cli.app import Json, archive_app, show
 from attn_core import store
 from attn_core.errors import AttnError
@@ -22,10 +23,10 @@ def archive_list(as_json: Json = False) -> None:
 def archive_verify() -> None:
     """Check every file against MANIFEST, and every archived run's metrics against its traces."""
     folder = store.archive_folder()
-    faults = store.faults(folder)
+    faults = upkeep.faults(folder)
     for key in store.keys(folder) if not faults else ():
         try:
-            store.verify(folder, key)
+            upkeep.verify(folder, key)
         except AttnError as error:
             faults.append(str(error))
     print("\n".join(faults) or f"{len(store.keys(folder))} runs are whole")
@@ -36,5 +37,5 @@ def archive_verify() -> None:
 def archive_seal() -> None:
     """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
     folder = store.archive_folder()
-    changes = store.seal(folder)
+    changes = upkeep.seal(folder)
     print("\n".join([*changes, f"sealed {folder}: {len(changes)} files new, changed or gone"]))

@@ -113,7 +113,7 @@ def sweep(
     no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a cluster's worker.")] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
-    from attn_core import sweep as sweeps
+    from attn_archive import sweep as sweeps
 
     if scheduler and jobs != 1:
         raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")

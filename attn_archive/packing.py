@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from tqdm import tqdm
 
+from attn_archive import upkeep
 from attn_core import experiments, rows, store
 from attn_core.compute import inputs_of, trained, weights_of
 from attn_core.corpora import catalogue
@@ -332,6 +333,6 @@ def adopt(key: str) -> None:
         list(packed.parent.glob("packed/runs/*"))  # makes a network file system look again
     record = store.read_record(packed, key)
     same_data(record["run"], record["fingerprints"]["data"])
-    tables, traces = store.files_of_run(packed, key)
-    store.merge(store.archive_folder(), record["run"]["corpus"], tables, {key: traces})
-    store.remove(packed, key)
+    tables, traces = upkeep.files_of_run(packed, key)
+    upkeep.merge(store.archive_folder(), record["run"]["corpus"], tables, {key: traces})
+    upkeep.remove(packed, key)

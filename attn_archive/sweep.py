@@ -17,11 +17,11 @@ from pathlib import Path
 import yaml
 from tqdm import tqdm
 
+from attn_archive.packing import adopt, packed_store, prepare, same_data
 from attn_core import compute, foreign, store
 from attn_core.compute import has_weights
 from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
-from attn_core.packing import adopt, packed_store, prepare, same_data
 from attn_core.results import fits, obtain, stored
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 
