@@ -18,7 +18,7 @@ from attn_core.corpora.order import fixed_order
 from attn_core.measures import classification
 from attn_core.run import PRETRAINED, RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
-from attn_core.traces import Traces
+from attn_core.traces import Arrays, Traces
 from attn_core.training import Recipe, cls, compute_device, guide, imitate, jain, pretrained, serrano
 from attn_core.version import __version__
 
@@ -99,7 +99,7 @@ def has_weights(run: Run) -> bool:
     return store.weights_file(weights_key(run)).is_file()
 
 
-def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
+def weights_of(run: Run, progress: bool = True) -> Arrays:
     """The trained weights of a run at its selection, from the cache, else trained now: the archive holds none."""
     if progress and not has_weights(run):
         print(f"the weights of {run.key} are not cached; training it", file=sys.stderr)

@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 
 from attn_core.corpora import catalogue, encoding
 from attn_core.errors import AttnError, one_line
+from attn_core.traces import Arrays
 
 VERSIONS: dict[str, dict[str, str]] = {"corpus": encoding.VERSIONS, "encoder": {}, "attention": {}}
 """Field of a run -> name -> version, of all that is registered."""
@@ -132,9 +133,9 @@ def load_weights(
     return kind.from_arrays(encoder, attention, arrays)
 
 
-def renamed(source: dict, names: dict[str, str | None]) -> dict[str, np.ndarray]:
+def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
     """Our name -> array, see `load_weights`; AttnError for two of one name and for what are no numbers."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: Arrays = {}
     for theirs, value in source.items():
         ours = our_name(theirs, names)
         if ours is None:
@@ -182,7 +183,8 @@ PLUGINS = "ATTN_PLUGINS"
 
 def plugin_files() -> list[Path]:
     """What $ATTN_PLUGINS names, several as in PATH."""
-    return [Path(name).absolute() for name in os.environ.get(PLUGINS, "").split(os.pathsep) if name]
+    names = os.environ.get(PLUGINS, "").split(os.pathsep)
+    return [Path(name).absolute() for name in names if name]
 
 
 def load_plugins() -> None:

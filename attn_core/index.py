@@ -71,7 +71,8 @@ def runs(**where: object) -> pd.DataFrame:
         free = set(where)
         for name in where:
             free.update(ALONG.get(name, ()))
-        table = table[np.array([free.issuperset(differs.split()) for differs in table["differs"]], bool)]
+        differing_in_these = [free.issuperset(names.split()) for names in table["differs"]]
+        table = table[np.array(differing_in_these, bool)]
         if "seed" not in where:
             table = table[table["seed"].isin(SEEDS)]
         if not {"vectors", "generation"} & where.keys():
@@ -241,7 +242,9 @@ def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd
     if fewest:
         undecided = undecided | (np.asarray(rows.n_seeds) < fewest)
     sides = np.select([undecided, low > threshold, high < threshold], ["few", "above", "below"], "around")
-    return pd.Series(sides, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(sides)
+    if isinstance(rows, pd.DataFrame):
+        return pd.Series(sides, index=rows.index, dtype=object)
+    return str(sides)
 
 
 MARGINS = {"macro_f1": 0.01, "auc": 0.005}
@@ -367,7 +370,10 @@ def of_this_version(table: pa.Table) -> pd.DataFrame:
         if isinstance(field.default, str | int | float):
             column = runs[field.name] if field.name in runs else pd.Series(field.default, runs.index)
             runs[field.name] = column.fillna(field.default)
-    return runs[table.select(further).to_pandas().isna().all(axis=1).to_numpy()] if further else runs
+    if not further:
+        return runs
+    unset = table.select(further).to_pandas().isna().all(axis=1)
+    return runs[unset.to_numpy()]
 
 
 def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataFrame:

@@ -110,7 +110,8 @@ def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | Non
     whole += [(name, "mean", value) for name, value in record.get("numbers", {}).items()]
     if "against" in record:
         whole += [(f"{name}_beside", "mean", record["against"][name]) for name in ("jsd", "tvd")]
-    parts.append(pd.DataFrame(whole, columns=["measure", "statistic", "value"]).assign(predicted="all", bin="all"))
+    of_whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
+    parts.append(of_whole.assign(predicted="all", bin="all"))
     return pd.concat(parts, ignore_index=True)[[*NAMES, "value"]]
 
 
@@ -121,10 +122,12 @@ def echoes(record: dict, traces: Traces) -> pd.DataFrame:
     if record["run"]["encoder"].startswith(("han_", "flan_")):
         documents = documents[documents["n"] > 1]
     values = documents[list(MEASURES)].dropna(axis=1, how="all")
-    statistics = pd.DataFrame(
-        {"n": values.count().astype(float), "mean": values.mean(), "std": values.std(ddof=0)}
-    ).rename_axis("measure")
-    rows = statistics.reset_index().melt("measure", var_name="statistic")
+    statistics = {
+        "n": values.count().astype(float),
+        "mean": values.mean(),
+        "std": values.std(ddof=0),
+    }
+    rows = pd.DataFrame(statistics).rename_axis("measure").reset_index().melt("measure", var_name="statistic")
     return rows.assign(predicted="all", bin="all")
 
 
@@ -166,7 +169,8 @@ def tables(
         if rows is not None:
             # Not from_pandas, which makes NaN a null: null is what a run has not, NaN a value that is not defined.
             columns = {name: pa.array(column.to_numpy()) for name, column in rounded(rows).items()}
-            stored[layer] = pa.table({"key": pa.array([record["key"]] * len(rows), pa.string()), **columns})
+            keys = pa.array([record["key"]] * len(rows), pa.string())
+            stored[layer] = pa.table({"key": keys, **columns})
     return {layer: rows.replace_schema_metadata() for layer, rows in stored.items()}
 
 

@@ -36,7 +36,7 @@ from safetensors.numpy import save
 
 from attn_core.corpora.files import cache_folder, replacing, say, sha256, stamp
 from attn_core.errors import AttnError, Damaged, one_line
-from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces
+from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Arrays, Traces
 
 MACHINE = platform.node().replace(".", "-")
 """Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
@@ -63,8 +63,6 @@ NAMES = ("measure", "statistic", "predicted", "bin")
 
 GROUP_ROWS = 20_000
 """Rows that Parquet files keep together: more take less space, fewer are read faster by those who look for one run."""
-
-Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -180,9 +178,9 @@ def spans(folder: Path, layer: str, stem: str, _stamp: str) -> dict[str, tuple[i
     whole = table(folder, layer, stem, ("key",))["key"].combine_chunks()
     runs = pc.run_end_encode(whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole)
     ends = runs.run_ends.to_pylist()
-    return {
-        key: (start, end - start) for key, start, end in zip(runs.values.to_pylist(), [0, *ends], ends, strict=False)
-    }
+    starts = [0, *ends]
+    keyed = zip(runs.values.to_pylist(), starts, ends, strict=False)
+    return {key: (start, end - start) for key, start, end in keyed}
 
 
 def keys_in(folder: Path, stem: str) -> list[str]:
@@ -233,7 +231,10 @@ def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
     """A run's rows of a layer with the columns that it has, or None."""
     stem = stem_of(folder, key)
     path = folder / layer / f"{stem}.parquet"
-    if stem is None or not path.is_file() or key not in (at := spans(folder, layer, stem, stamp(path))):
+    if stem is None or not path.is_file():
+        return None
+    at = spans(folder, layer, stem, stamp(path))
+    if key not in at:
         return None
     columns = ("key", *NAMES, "value") if layer == "numbers" else None
     rows = table(folder, layer, stem, columns).slice(*at[key]).drop_columns("key")
@@ -249,7 +250,8 @@ def read_record(folder: Path, key: str) -> dict:
         if stem is None:
             raise LookupError("there is none")
         first, _ = spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet"))[key]
-        record = json.loads(table(folder, "runs", stem, ("key", "record"))["record"][first].as_py())
+        records = table(folder, "runs", stem, ("key", "record"))["record"]
+        record = json.loads(records[first].as_py())
         if record["key"] != key or not isinstance(record["run"], dict):
             raise ValueError(f"holds key {record['key']!r}")
     except (ValueError, LookupError, TypeError) as error:
@@ -413,7 +415,8 @@ def compressed(rows: pa.Table, **options) -> bytes:
 def traces_bytes(traces: Traces) -> bytes:
     """Traces as Parquet, one row per document with token lists; what all documents share in the schema's metadata."""
     columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
-    lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets) | dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
+    lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets)
+    lists |= dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
     for name, offsets in lists.items():
         if (values := getattr(traces, name)) is not None:
             flat = values.ravel() if values.dtype == bool else values.ravel().astype(np.float32)
@@ -430,13 +433,16 @@ def as_traces(rows: pa.Table) -> Traces:
     rows = rows.combine_chunks()
     shared = {name.decode(): json.loads(text) for name, text in rows.schema.metadata.items()}
     width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
-    shapes = dict.fromkeys(TOKEN_ARRAYS, (-1,)) | dict.fromkeys(PER_DOCUMENT, (len(rows), -1))
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(TOKEN_ARRAYS, (-1,))
+    shapes |= dict.fromkeys(PER_DOCUMENT, (len(rows), -1))
     shapes["contribution"] = (-1, width)
     arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
     for name in shapes.keys() & {*rows.column_names}:
-        arrays[name] = rows[name].chunk(0).values.to_numpy(zero_copy_only=False).reshape(shapes[name])
+        values = rows[name].chunk(0).values
+        arrays[name] = values.to_numpy(zero_copy_only=False).reshape(shapes[name])
     arrays |= {name: rows[name].to_numpy() for name in ("doc_id", "label")}
-    return Traces(offsets=rows["score"].chunk(0).offsets.to_numpy().astype(np.int64), **arrays)
+    offsets = rows["score"].chunk(0).offsets.to_numpy()
+    return Traces(offsets=offsets.astype(np.int64), **arrays)
 
 
 # ---- weights ---------------------------------------------------------------------------------------------------------

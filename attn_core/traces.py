@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike
 from attn_core.errors import AttnError
 from attn_core.measures import tvd
 
+Arrays = dict[str, ndarray]
+"""Arrays by name: columns, what is kept of a text, the weights of a model (`models.classifier.to_arrays`)."""
+
 NUMBERS = 1 << 22
 """Contributions held at once."""
 
@@ -176,7 +179,7 @@ class Traces:
         rounded = {name: round_mantissa(array) for name, array in arrays.items()}
         return replace(self, **rounded)
 
-    def present(self, *names: str) -> dict[str, ndarray]:
+    def present(self, *names: str) -> Arrays:
         """Those of the named arrays that these traces have."""
         arrays = {name: getattr(self, name) for name in names}
         return {name: array for name, array in arrays.items() if array is not None}

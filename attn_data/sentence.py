@@ -20,7 +20,7 @@ from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import CLS, SEP
 from attn_core.errors import AttnError
 from attn_core.run import Run, from_dict
-from attn_core.traces import Traces, one_logit, sigmoid, with_ties
+from attn_core.traces import Arrays, Traces, one_logit, sigmoid, with_ties
 from attn_data.arrays import to_ids
 from attn_data.cleaning import clean_typed, contractions, mask_digits
 
@@ -31,9 +31,6 @@ MOST_DELETED = 500
 """Of longer texts the words are not left out: that takes the square of their number."""
 ROWS = 64
 """Shortened texts that are read at once."""
-
-
-Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from numpy import ndarray
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.measures import without_nan
-from attn_core.traces import Traces, attending_only, each_without, one_logit, sigmoid, totals
+from attn_core.traces import Arrays, Traces, attending_only, each_without, one_logit, sigmoid, totals
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text's words that are erased, or kept alone."""
 
 
-def importances(traces: Traces, seed: int = 0) -> dict[str, ndarray]:
+def importances(traces: Traces, seed: int = 0) -> Arrays:
     """Measure -> importance (T,) of each word, positive where it speaks for the decision. One logit or two.
 
     attention: the weight. gradient: <e_t, dp/de_t>. from_mean: alpha_t (c_t - mean c); from_zero: alpha_t c_t; both are

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from attn_core.errors import AttnError
 from attn_core.experiments.search import output_changes
 from attn_core.measures import jsd_ragged, tvd
-from attn_core.traces import Traces
+from attn_core.traces import Arrays, Traces
 
 HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""
@@ -55,7 +55,7 @@ def against(base: Traces, second: Traces) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def grouping(traces: Traces) -> dict[str, np.ndarray]:
+def grouping(traces: Traces) -> Arrays:
     """The columns by which the paper groups documents."""
     return {"doc_id": traces.doc_id, "predicted": traces.predicted, "max_attention": traces.max_attention}
 

@@ -71,7 +71,8 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
             if len(gap):
                 low, high = seed_interval(gap)
                 n_guides = guides_of(runs_first.loc[gap.index].reset_index())
-                rows.append((corpus, name, score, gap.mean(), low, high, len(gap), n_guides, seed_p(gap)))
+                interval = (gap.mean(), low, high)
+                rows.append((corpus, name, score, *interval, len(gap), n_guides, seed_p(gap)))
     columns = ["corpus", "contrast", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
     table = pd.DataFrame(rows, columns=columns)
     table = table.astype(dict.fromkeys(("mean", "low", "high", "p"), float))

@@ -53,7 +53,8 @@ def maximal_leverage(traces: Traces, top: float = TOP) -> Traces:
     mean = np.add.reduceat(c, traces.offsets[:-1]) / n[:, None]
     distance = np.linalg.norm(c - mean[traces.owner], axis=1)
     # the decisive item scores 0; exp of the others' scores sums to (1 - top) / top
-    score = np.repeat(-np.log(top / (1 - top) * np.maximum(n - 1, 1)), n)
+    ratio = top / (1 - top) * np.maximum(n - 1, 1)
+    score = np.repeat(-np.log(ratio), n)
     score[traces.first_largest(distance)] = 0.0
     return weighed(traces, score)
 

@@ -20,7 +20,7 @@ from numpy import ndarray
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, attending_only, decisions, probabilities, totals
+from attn_core.traces import Arrays, Traces, attending_only, decisions, probabilities, totals
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
@@ -85,7 +85,7 @@ def removals(
     values = ranking_values(model) | {"random": scores}
     bias_flips = model.bias.argmax() != model.predicted  # (D,) does the zero vector decode to another class?
 
-    columns: dict[str, ndarray] = {}
+    columns: Arrays = {}
     for name in rankings:
         columns[f"removed_{name}"] = np.empty(len(traces), np.int32)
         columns[f"mass_{name}"] = np.empty(len(traces))
@@ -124,7 +124,7 @@ def attention_gradient(model: Traces) -> ndarray:
     return p.max(axis=1)[owner] * (chosen - expected)
 
 
-def ranking_values(model: Traces) -> dict[str, ndarray]:
+def ranking_values(model: Traces) -> Arrays:
     """Ranking (but for 'random' and 'optimum') -> value (T,) of each item, the largest goes first.
 
     first_order (not in the paper): to first order, the loss of p_y when an item goes and the others are renormalised,
@@ -161,7 +161,7 @@ def equal_length_blocks(model: Traces) -> Iterator[Block]:
         yield Block(rows, tokens, attention, margin, level)
 
 
-def removal_order(block: Block, ranking: str, values: dict[str, ndarray]) -> ndarray:
+def removal_order(block: Block, ranking: str, values: Arrays) -> ndarray:
     """Positions (B, n) in order of removal: largest value first, ties in order of the text. values: by ranking, (T,)"""
     value = smallest_first(block) if ranking == "optimum" else values[ranking][block.tokens]
     return np.argsort(-value, axis=1, kind="stable")

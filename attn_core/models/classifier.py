@@ -10,8 +10,12 @@ from torch import Tensor, nn
 from attn_core.errors import AttnError, one_line
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.encoders import ENCODERS, Average, Encoder
+from attn_core.traces import Arrays
 
 Model = TypeVar("Model", bound=nn.Module)
+
+Tensors = dict[str, Tensor]
+"""Tensors by name."""
 
 
 def real_tokens(ids: Tensor, lengths: Tensor) -> Tensor:
@@ -131,12 +135,12 @@ def trainable(vectors: np.ndarray) -> nn.Embedding:
     return nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=torch.float32), freeze=False, padding_idx=0)
 
 
-def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
+def to_arrays(model: nn.Module) -> Arrays:
     """A copy of the model as named arrays, e.g. `encoder.embedding.weight` (V, E), `attention.v.weight` (1, H/2)."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
-def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None) -> Classifier:
+def from_arrays(encoder: str, attention: str, arrays: Arrays, hidden: int | None = None) -> Classifier:
     """The model that `to_arrays` describes. hidden: as for `build`, None reads it off. AttnError as in `filled`."""
 
     def build_unfilled() -> Classifier:
@@ -157,7 +161,7 @@ def hidden_of(encoder: str, width: int) -> int | None:
     return width // times if times else None
 
 
-def filled(build_unfilled: Callable[[], Model], title: str, arrays: dict[str, np.ndarray]) -> Model:
+def filled(build_unfilled: Callable[[], Model], title: str, arrays: Arrays) -> Model:
     """A model with the arrays as its parameters, ready to be evaluated; torch's generator stays as it was.
 
     title: the model's name in messages. AttnError for a name that is missing or left over, another shape, NaN or

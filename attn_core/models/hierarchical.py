@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from attn_core.models.classifier import class_named, filled, trainable
+from attn_core.traces import Arrays
 
 CONVOLUTIONAL_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
@@ -28,7 +29,8 @@ def drop(x: Tensor, rate: float, training: bool) -> Tensor:
     """
     if not training or rate == 0:
         return x
-    draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_(-(2**63), None)
+    count = -(-x.numel() // 4)
+    draws = torch.empty(count, dtype=torch.int64, device=x.device).random_(-(2**63), None)
     coins = draws.view(torch.int16)[: x.numel()].view(x.shape)  # from -COINS / 2 on
     survives = coins >= round(rate * COINS) - COINS // 2
     return x * survives.to(x.dtype).div_(1 - rate)
@@ -79,7 +81,9 @@ class Convolutional(ItemEncoder):
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList(nn.Conv1d(inputs, hidden, width, padding=width // 2) for width in (3, 5))
+        self.convolutions = nn.ModuleList()
+        for width in (3, 5):
+            self.convolutions.append(nn.Conv1d(inputs, hidden, width, padding=width // 2))
         self.width = 2 * hidden
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
@@ -220,7 +224,7 @@ def build(
     return Hierarchical(embedding, sentence, Layer(encoder_class(width, hidden)), outputs, rates)
 
 
-def from_arrays(encoder: str, arrays: dict[str, np.ndarray]) -> Hierarchical:
+def from_arrays(encoder: str, arrays: Arrays) -> Hierarchical:
     """The model that `classifier.to_arrays` describes, widths read off the arrays; AttnError where they do not fit."""
 
     def build_unfilled() -> Hierarchical:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from attn_core.models.attention import PAIRED_ATTENTIONS
 from attn_core.models.classifier import Attentive, build_encoder, class_named, filled, hidden_of, real_tokens
 from attn_core.models.encoders import Encoder
+from attn_core.traces import Arrays
 
 
 class Joint(nn.Module):
@@ -69,7 +70,7 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
     return Paired(reader, query_reader, attention_class(reader.width), outputs)
 
 
-def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None) -> Paired:
+def from_arrays(encoder: str, attention: str, arrays: Arrays, hidden: int | None = None) -> Paired:
     """The model that `classifier.to_arrays` describes, as `classifier.from_arrays`."""
 
     def build_unfilled() -> Paired:

@@ -21,7 +21,7 @@ from torch import Tensor
 from attn_core.corpora.documents import Documents, flat
 from attn_core.corpora.files import say
 from attn_core.device import fitting
-from attn_core.models.classifier import Classifier
+from attn_core.models.classifier import Classifier, Tensors
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
 from attn_core.traces import Traces, cut, output_change, with_ties
@@ -125,9 +125,7 @@ def trace(
     return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), words)
 
 
-def read_chunk(
-    rows: np.ndarray, read: Callable, decoder: Decoder, gradient: bool, leave_one_out: bool
-) -> dict[str, Tensor]:
+def read_chunk(rows: np.ndarray, read: Callable, decoder: Decoder, gradient: bool, leave_one_out: bool) -> Tensors:
     """Arrays of the words of B documents of like length, one document after the other.
 
     score (N,), contribution (N, K), gradient (N,), of some encoders gradient_norm (N,), and without: logits (N, K)

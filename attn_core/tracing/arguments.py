@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from attn_core.corpora.documents import Documents, pad, take_ragged
 from attn_core.errors import AttnError
-from attn_core.models.classifier import Classifier
+from attn_core.models.classifier import Classifier, Tensors
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
 
@@ -64,7 +64,7 @@ def inputs(
     documents: Documents,
     rows: np.ndarray,
     imposed: np.ndarray | None = None,
-) -> dict[str, Tensor]:
+) -> Tensors:
     """The documents `rows` as arguments of the model's forward pass, on its device.
 
     imposed (T,): attention weights of the words to use instead of the model's own. Of Serrano & Smith's models:

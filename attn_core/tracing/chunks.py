@@ -11,27 +11,28 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from attn_core.device import halve
+from attn_core.models.classifier import Tensors
+from attn_core.traces import Arrays
 
 
 def over_chunks(
-    work: Callable[[np.ndarray], dict[str, Tensor]],
+    work: Callable[[np.ndarray], Tensors],
     chunks: list[np.ndarray],
     costs: np.ndarray,
     tokens: np.ndarray,
     device: torch.device,
     progress: bool,
-) -> dict[str, np.ndarray]:
+) -> Arrays:
     """Arrays of tokens (T, ...) float32 in document order, from work(rows) of each chunk.
 
     work(rows): arrays by name, of these documents' tokens one document after the other. costs (D,): what the bar
     counts, in proportion to a document's time; tokens (D,) of each in the results.
     """
     starts = np.concatenate([[0], np.cumsum(tokens)])
-    results: dict[str, np.ndarray] = {}
+    results: Arrays = {}
     bar = tqdm(
         total=costs.sum(),
         desc="tracing",
@@ -54,11 +55,11 @@ def over_chunks(
 
 
 def in_threads(
-    work: Callable[[np.ndarray], dict[str, Tensor]], chunks: list[np.ndarray], device: torch.device
-) -> Iterator[dict[str, np.ndarray]]:
+    work: Callable[[np.ndarray], Tensors], chunks: list[np.ndarray], device: torch.device
+) -> Iterator[Arrays]:
     """work(rows) of each chunk, in order, without autograd; on a CPU in single-threaded Python threads."""
 
-    def task(rows: np.ndarray) -> dict[str, np.ndarray]:
+    def task(rows: np.ndarray) -> Arrays:
         with torch.inference_mode():
             return in_pieces(work, rows)
 
@@ -75,7 +76,7 @@ def in_threads(
         torch.set_num_threads(threads)  # what later threads start with; this thread's own setting never changed
 
 
-def in_pieces(work: Callable[[np.ndarray], dict[str, Tensor]], rows: np.ndarray) -> dict[str, np.ndarray]:
+def in_pieces(work: Callable[[np.ndarray], Tensors], rows: np.ndarray) -> Arrays:
     """The arrays of work(rows); where the device's memory runs out, of its halves."""
     try:
         return {name: values.detach().float().cpu().numpy() for name, values in work(rows).items()}

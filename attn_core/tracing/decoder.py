@@ -10,7 +10,7 @@ from attn_core.corpora.documents import Documents, pad
 from attn_core.models.classifier import Classifier, output_slope
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
-from attn_core.traces import Traces
+from attn_core.traces import Arrays, Traces
 
 QUERIES = 512
 """Second texts read side by side."""
@@ -59,7 +59,7 @@ class Decoder:
         hidden = (self.queries.hidden + context).tanh()
         return (1 - hidden) * (1 + hidden) * (slope @ self.queries.readout)
 
-    def traces(self, documents: Documents, offsets: np.ndarray, arrays: dict[str, np.ndarray]) -> Traces:
+    def traces(self, documents: Documents, offsets: np.ndarray, arrays: Arrays) -> Traces:
         """Traces of the tokens at offsets (D + 1,) from their arrays; the largest score of a document becomes 0."""
         largest = np.maximum.reduceat(arrays["score"], offsets[:-1])
         arrays["score"] -= np.repeat(largest, np.diff(offsets))

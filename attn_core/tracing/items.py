@@ -5,11 +5,10 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from attn_core.corpora.documents import Documents, flat
 from attn_core.device import fitting
-from attn_core.models.classifier import output_slope
+from attn_core.models.classifier import Tensors, output_slope
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.traces import Traces, cut, output_change, with_ties
 from attn_core.tracing.arguments import check_ids, evaluating
@@ -61,7 +60,7 @@ def trace_items(
     return traces if model.sentence is not None else with_ties(traces, texts.ids)
 
 
-def read_items(model: Hierarchical, texts: Documents, rows: np.ndarray) -> dict[str, Tensor]:
+def read_items(model: Hierarchical, texts: Documents, rows: np.ndarray) -> Tensors:
     """Score (N,), contribution (N, K) and gradient (N,) of the items of some documents."""
     with torch.inference_mode(False), torch.enable_grad():
         arguments = texts.inputs(rows, model.decoder.weight.device)
@@ -80,7 +79,7 @@ def read_items(model: Hierarchical, texts: Documents, rows: np.ndarray) -> dict[
     return {"score": score, "contribution": contribution, "gradient": gradient}
 
 
-def read_without(model: Hierarchical, texts: Documents, row: np.ndarray) -> dict[str, Tensor]:
+def read_without(model: Hierarchical, texts: Documents, row: np.ndarray) -> Tensors:
     """Logits (n, K) of one document (row (1,)) without each of its n > 1 items in turn."""
     arguments = texts.inputs(row, model.decoder.weight.device)
     items = model.items(arguments["words"], arguments.get("sentence_lengths"))  # (n, ...)

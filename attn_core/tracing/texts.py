@@ -16,7 +16,7 @@ from attn_core.corpora.documents import Documents, pad
 from attn_core.device import fitting
 from attn_core.errors import AttnError
 from attn_core.fast import bilstm
-from attn_core.models.classifier import Classifier, real_tokens, weighted_sum
+from attn_core.models.classifier import Classifier, Tensors, real_tokens, weighted_sum
 from attn_core.models.encoders import Encoder
 from attn_core.models.paired import Paired
 
@@ -60,7 +60,7 @@ class TextBatch:
         h, scores = self.model.read(ids, lengths, mask, *q)
         return h, scores, h @ self.value.t()
 
-    def importances(self, attention: Tensor, slope: Tensor) -> dict[str, Tensor]:
+    def importances(self, attention: Tensor, slope: Tensor) -> Tensors:
         """gradient <e_t, dp/de_t>, (L, B), by autograd, with the attention (L, B) held constant; of an encoder that
         normalises its input also gradient_norm |dp/de_t|.
 

@@ -25,15 +25,13 @@ from attn_core.corpora.documents import Documents, Encoded
 from attn_core.device import compute_device as compute_device
 from attn_core.errors import AttnError
 from attn_core.run import Run
+from attn_core.traces import Arrays as Arrays
 from attn_core.traces import Traces, cut
 from attn_core.tracing import inputs
 
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 """Names in glibc's malloc.h."""
-
-Arrays = dict[str, np.ndarray]
-"""Weights of a model by name, see `models.classifier.to_arrays`."""
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,7 @@ def position_vectors(count: int, width: int) -> np.ndarray:
     """(FIRST_WORD + count, width) float32: a constant vector, plus a standard normal one a position; pad is 0."""
     rng = np.random.default_rng(POSITIONS_SEED)
     constant = rng.normal(size=width)
-    table = constant + np.concatenate([np.zeros((FIRST_WORD, width)), rng.normal(size=(count, width))])
+    own = rng.normal(size=(count, width))
+    table = constant + np.concatenate([np.zeros((FIRST_WORD, width)), own])
     table[0] = 0.0
     return table.astype(np.float32)
