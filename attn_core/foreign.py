@@ -22,7 +22,11 @@ from attn_core.corpora import catalogue, encoding
 from attn_core.errors import AttnError, one_line
 from attn_core.traces import Arrays
 
-VERSIONS: dict[str, dict[str, str]] = {"corpus": encoding.VERSIONS, "encoder": {}, "attention": {}}
+VERSIONS: dict[str, dict[str, str]] = {
+    "corpus": encoding.VERSIONS,
+    "encoder": {},
+    "attention": {},
+}
 """Field of a run -> name -> version, of all that is registered."""
 
 

@@ -357,7 +357,8 @@ def _read_runs(
                 tables.append(of_this_version(store.table(folder, "runs", stem)).assign(source=source))
             except Damaged as error:
                 say(f"{error}; left out of all numbers")
-    table = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+    filled = [table for table in tables if len(table)]
+    table = pd.concat(filled or tables, ignore_index=True)
     return sifted(table.drop_duplicates("key"), dict(at_hand))
 
 
@@ -419,7 +420,8 @@ def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
 def _read_numbers(paths: tuple[tuple[Path, str], ...], _stamps: tuple[str, ...]) -> pd.DataFrame:
     columns = ("key", *NAMES, "value")
     tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
-    return pa.concat_tables(tables or [NO_NUMBERS]).unify_dictionaries().to_pandas()
+    together = pa.concat_tables(tables or [NO_NUMBERS])
+    return together.unify_dictionaries().to_pandas()
 
 
 EMPTY = RUN_COLUMNS.empty_table().select(SHOWN).to_pandas().assign(source="")

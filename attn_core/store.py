@@ -423,7 +423,10 @@ def traces_bytes(traces: Traces) -> bytes:
             ends = (offsets * values[0].size).astype(np.int32)
             columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
-    metadata = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
+    metadata = {}
+    for name, value in shared.items():
+        if value is not None:
+            metadata[name] = json.dumps(np.asarray(value).tolist())
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
     return compressed(pa.table(columns, metadata=metadata), use_dictionary=False, use_byte_stream_split=leaves)
 
@@ -467,7 +470,9 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
     """Keep both checkpoints of a training in the cache (safetensors), with its history in the header. inputs:
     fingerprints of the data and vectors it was trained on, which the key does not hold."""
     path = weights_file(key)
-    flat = {f"{selection}/{name}": array for selection, arrays in weights.items() for name, array in arrays.items()}
+    flat = {}
+    for selection, arrays in weights.items():
+        flat |= {f"{selection}/{name}": array for name, array in arrays.items()}
     try:
         with replacing(path) as file:
             file.write(save(flat, {"training": json.dumps(training), "inputs": json.dumps(inputs)}))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
+from numpy import ndarray
 
 from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded
@@ -73,7 +74,7 @@ def _vocabulary(entry: catalogue.Corpus, splits: list[Texts], entities: Sequence
 
 def _filtered(entry: catalogue.Corpus, split: str, texts: Texts) -> tuple[Texts, dict[str, int]]:
     """The texts of a split that are kept, and how many are dropped for what; AttnError where none is kept."""
-    lengths = np.array(list(map(len, texts.lists)), dtype=np.int64)
+    lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
     fits = lengths > 0
     if entry.filtered:
         fits = length_filter(lengths, entry.longer_than, entry.shorter_than)
@@ -83,7 +84,8 @@ def _filtered(entry: catalogue.Corpus, split: str, texts: Texts) -> tuple[Texts,
     answered = fits.copy()
     if texts.answers is not None:
         pairs = zip(texts.labels, texts.answers, strict=True)
-        answered &= np.array([label in possible for label, possible in pairs], dtype=bool)
+        possible_label = [label in possible for label, possible in pairs]
+        answered &= np.array(possible_label, dtype=bool)
     if not answered.any():
         reason = f"none of the {len(lengths)} documents passes the length filter"
         longest_one = f"the longest has {lengths.max(initial=0)} tokens"
@@ -97,7 +99,7 @@ def _filtered(entry: catalogue.Corpus, split: str, texts: Texts) -> tuple[Texts,
     }
 
 
-def _within_bounds(entry: catalogue.Corpus, texts: Texts) -> np.ndarray:
+def _within_bounds(entry: catalogue.Corpus, texts: Texts) -> ndarray:
     """(D,) whether a text has at most so many sentences, and no longer one, than the entry says; empty ones aside."""
     most = entry.most_sentences or np.inf
     longest = entry.longest_sentence or np.inf
@@ -129,7 +131,7 @@ def _checked(where: str, texts: Texts, classes: list[str]) -> Texts:
     return texts._replace(labels=_numbers(where, texts, classes))
 
 
-def _numbers(where: str, texts: Texts, classes: list[str]) -> np.ndarray:
+def _numbers(where: str, texts: Texts, classes: list[str]) -> ndarray:
     """(D,) int64 labels, which are given by name or by number."""
     number: dict[object, int] = {}
     for i, name in enumerate(classes):
@@ -144,7 +146,9 @@ def _numbers(where: str, texts: Texts, classes: list[str]) -> np.ndarray:
 
 def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     """Token lists as ids."""
-    sentences = texts.sentences and [[size for size in sizes if size] for sizes in texts.sentences]
+    sentences = None
+    if texts.sentences is not None:
+        sentences = [[size for size in sizes if size] for sizes in texts.sentences]
     ids, offsets = to_ids(texts.lists, words)
     query_ids = query_offsets = None
     if texts.queries is not None:
@@ -165,29 +169,31 @@ def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     )
 
 
-def _ragged(lists, kind: type) -> tuple[np.ndarray | None, np.ndarray | None]:
+def _ragged(lists, kind: type) -> tuple[ndarray | None, ndarray | None]:
     """Values in a row, and where each list begins and ends."""
     if lists is None:
         return None, None
     offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-    values: np.ndarray = np.array(list(chain.from_iterable(lists)), dtype=kind)
+    values: ndarray = np.array(list(chain.from_iterable(lists)), dtype=kind)
     return values, offsets
 
 
 def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
     """The four special tokens, then every token found in at least ``least`` documents (token lists), in sorted (code
     point) order. A document counts once, however often it holds the token; with ``each`` as often as it holds it."""
-    counts = Counter(chain.from_iterable(documents if each else map(set, documents)))
+    counted = documents if each else map(set, documents)
+    counts = Counter(chain.from_iterable(counted))
     words = {word for word, count in counts.items() if count >= least}
     # A token spelled like a special one ("<s>") would take its place in the index; the special one wins.
     return (*SPECIALS, *sorted(words - set(SPECIALS)))
 
 
-def to_ids(documents, vocabulary) -> tuple[np.ndarray, np.ndarray]:
+def to_ids(documents, vocabulary) -> tuple[ndarray, ndarray]:
     """Token lists -> (ids (T,) int32, offsets (D+1,) int64), each text as START + tokens + END; unknown words, and
     those spelled like a special token, as UNKNOWN."""
     index = word_ids(vocabulary)
-    offsets = np.cumsum([0, *(len(tokens) + 2 for tokens in documents)], dtype=np.int64)
+    lengths = [len(tokens) + 2 for tokens in documents]
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
     ids = np.empty(offsets[-1], np.int32)
     for tokens, start in zip(documents, offsets, strict=False):
         words = [index.get(word, UNKNOWN) for word in tokens]
@@ -200,7 +206,7 @@ def word_ids(vocabulary) -> dict[str, int]:
     return {word: i for i, word in enumerate(vocabulary) if i >= len(SPECIALS)}
 
 
-def length_filter(lengths, longer_than: int | None = None, shorter_than: int | None = None) -> np.ndarray:
+def length_filter(lengths, longer_than: int | None = None, shorter_than: int | None = None) -> ndarray:
     """Which documents J&W's classification data sets keep: longer_than < n < shorter_than, both strict. (D,) bool.
 
     A missing bound is replaced by the shortest (longest) length of the SAME split; because of strictness, that split

@@ -39,7 +39,8 @@ def mask_digits(tokens) -> list[str]:
 
 def clean_lower(text: str) -> list[str]:
     """spaCy English tokens in lower case, blanks squeezed first; digits are kept (J&W's rule for the tweets)."""
-    return [token.text.lower() for token in english().tokenizer(" ".join(text.split()))]
+    squeezed = " ".join(text.split())
+    return [token.text.lower() for token in english().tokenizer(squeezed)]
 
 
 def clean_sst(text: str) -> list[str]:
@@ -47,7 +48,8 @@ def clean_sst(text: str) -> list[str]:
 
     ``n't`` becomes the two tokens ``n t``. Digits are kept: the authors' code does not apply ``qqq`` to SST.
     """
-    return clean_lower(_NON_WORD.sub(" ", text.replace("-LRB-", "").replace("-RRB-", " ")))
+    unmarked = text.replace("-LRB-", "").replace("-RRB-", " ")
+    return clean_lower(_NON_WORD.sub(" ", unmarked))
 
 
 @cache

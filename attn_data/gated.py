@@ -61,7 +61,8 @@ def summaries(path: Path, wanted) -> dict[int, str]:
         refuse(path, ~discharge["iserror"].isin(["", "0", "1"]), "ISERROR is neither empty nor 1")
         addendum = discharge["description"].str.lower() == "addendum"
         discharge = discharge.assign(hadm_id=discharge["hadm_id"].astype(int), addendum=addendum)
-        notes.append(discharge[discharge["hadm_id"].isin(wanted) & (discharge["iserror"] != "1")])
+        sound = discharge["iserror"] != "1"
+        notes.append(discharge[sound & discharge["hadm_id"].isin(wanted)])
     ordered = pandas.concat(notes).sort_values(["addendum", "chartdate"], kind="stable")
     return dict(ordered.groupby("hadm_id")["text"].agg(" ".join))
 
@@ -85,7 +86,11 @@ def _diabetes() -> Prepared:
         labels[admission] = int("25000" in codes.get(admission, ()))
     summarised, texts = _texts("diabetes", labels)
     row = pandas.Series(range(len(summarised)), summarised)  # admissions without a summary have none
-    return Prepared({split: texts.take(row.reindex(ids).dropna().astype(int)) for split, ids in lists.items()})
+    splits = {}
+    for split, ids in lists.items():
+        rows = row.reindex(ids).dropna()
+        splits[split] = texts.take(rows.astype(int))
+    return Prepared(splits)
 
 
 def _anemia() -> Prepared:
@@ -120,11 +125,13 @@ def _adr() -> Prepared:
     table = pandas.concat(tables.records(path, ("text", "label")))
     refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
     lists = [cleaning.clean_lower(tweet) for tweet in table["text"]]
-    texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))
+    labels = table["label"].astype(int)
+    texts = Texts(lists, labels.to_numpy(), np.arange(len(table)))
     if "exp_split" not in table:
         return Prepared(with_dev(apart(texts, 13020, 0.2, stratified=True)))
     refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
-    splits = {str(split): texts.take(rows) for split, rows in table.groupby("exp_split").indices.items()}
+    rows_of = table.groupby("exp_split").indices
+    splits = {str(split): texts.take(rows) for split, rows in rows_of.items()}
     return Prepared(with_dev(splits) if set(splits) == {"train", "test"} else splits)
 
 

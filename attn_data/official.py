@@ -74,7 +74,8 @@ def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
         for path in archives:
             if path.suffix != ".csv":  # those are read where they lie
                 unpack(path, Path(folder))
-        return {split: READERS[str(entry.folder)](Path(folder), split) for split in entry.files}
+        reader = READERS[str(entry.folder)]
+        return {split: reader(Path(folder), split) for split in entry.files}
 
 
 def unpack(path: Path, folder: Path) -> None:
@@ -100,7 +101,8 @@ def unpack(path: Path, folder: Path) -> None:
 def _sst(folder: Path, split: str) -> pandas.DataFrame:
     """``trees/{train,dev,test}.txt``, a bracketed tree a line -> text, label; neutral roots left out."""
     rows = []
-    for tree in (folder / f"trees/{split}.txt").read_text(encoding="utf-8").strip().split("\n"):
+    trees = (folder / f"trees/{split}.txt").read_text(encoding="utf-8")
+    for tree in trees.strip().split("\n"):
         root = tree[1]  # its class, 0 to 4
         if root != "2":
             leaves = re.findall(r"\(\d ([^()\s]+)\)", tree)
@@ -126,14 +128,17 @@ def _newsgroups(folder: Path, split: str) -> pandas.DataFrame:
 def _imdb(folder: Path, split: str) -> pandas.DataFrame:
     """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, group, doc_id ('0_9'), stars."""
     reviews = _folders(folder / "aclImdb" / split, "utf-8", ["neg", "pos"])
-    return reviews.assign(stars=reviews["doc_id"].str.split("_").str[1].astype(int))
+    stars = reviews["doc_id"].str.split("_").str[1]
+    return reviews.assign(stars=stars.astype(int))
 
 
 def _labelled(path: Path, *columns: str) -> pandas.DataFrame:
     """A CSV file of Zhang et al. (2015), class from 1 and texts, no heading -> text (joined by blanks), label from 0,
     the texts under the names given; escapes of the file are kept."""
     with open(path, encoding="utf-8", newline="") as file:
-        rows = [(" ".join(texts), int(label) - 1, *texts[: len(columns)]) for label, *texts in csv.reader(file)]
+        rows = []
+        for label, *texts in csv.reader(file):
+            rows.append((" ".join(texts), int(label) - 1, *texts[: len(columns)]))
     return pandas.DataFrame(rows, columns=["text", "label", *columns])
 
 

@@ -109,15 +109,17 @@ def as_pieces(data: Encoded) -> Encoded:
         raise AttnError(f"MiniLM reads raw texts of {', '.join(RAW)}; of '{data.name}' there are none")
 
     def source() -> dict[str, str]:
-        tables = {part: files.sha256(path) for part, path in (files.found(entry_of(data.name)) or {}).items()}
+        paths = files.found(entry_of(data.name)) or {}
+        tables = {part: files.sha256(path) for part, path in paths.items()}
         return tables | {"words": data.fingerprint, "tokenizer": files.sha256(folder() / "tokenizer.json")}
 
-    def make() -> tuple[dict, dict[str, np.ndarray]]:
+    def make() -> files.Kept:
         arrays = {}
         for split, documents in data.splits.items():
             lists = pieces(raw_texts(data.name, split, documents.doc_ids))
-            arrays[f"{split} offsets"] = np.cumsum([0, *(len(ids) + 2 for ids in lists)])
-            arrays[f"{split} ids"] = np.concatenate([[CLS, *ids, SEP] for ids in lists]).astype(np.int32)
+            framed = [[CLS, *ids, SEP] for ids in lists]
+            arrays[f"{split} offsets"] = np.cumsum([0, *map(len, framed)])
+            arrays[f"{split} ids"] = np.concatenate(framed).astype(np.int32)
         vocabulary = tokenizer().get_vocab()
         return {"vocabulary": sorted(vocabulary, key=vocabulary.__getitem__), "fingerprint": ""}, arrays
 
@@ -128,7 +130,8 @@ def as_pieces(data: Encoded) -> Encoded:
         splits[split] = Documents(ids, offsets, documents.labels, documents.doc_ids)
     vocabulary = tuple(about["vocabulary"])
     sizes = {split: counts(part, data.statistics["classes"]) for split, part in splits.items()}
-    notes = data.statistics | {"pieces": {split: size["mean_length"] for split, size in sizes.items()}}
+    lengths = {split: size["mean_length"] for split, size in sizes.items()}
+    notes = data.statistics | {"pieces": lengths}
     return replace(
         data, splits=splits, vocabulary=vocabulary, fingerprint=fingerprint(splits, vocabulary), statistics=notes
     )

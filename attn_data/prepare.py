@@ -58,7 +58,8 @@ def _20news() -> Prepared:
     """
     from sklearn.utils import shuffle
 
-    rows = pandas.concat(read_all("20news"), names=["part"]).reset_index("part").reset_index(drop=True)
+    rows = pandas.concat(read_all("20news"), names=["part"])
+    rows = rows.reset_index("part").reset_index(drop=True)
     rows = rows.sort_values(["group", "doc_id"], kind="stable")
     train = shuffle(rows[rows["part"] == "train"], random_state=0)
     test = shuffle(rows[rows["part"] == "test"], random_state=0)
@@ -70,7 +71,8 @@ def _20news() -> Prepared:
     posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
     lists = [cleaning.clean_news(raw) for raw in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    splits = apart(Texts(lists, labels, posts.index.to_numpy()), 13478, 0.2, stratified=True)
+    texts = Texts(lists, labels, posts.index.to_numpy())
+    splits = apart(texts, 13478, 0.2, stratified=True)
     return Prepared(with_dev(splits, 13478, 0.2, stratified=True))
 
 
@@ -82,13 +84,16 @@ def _imdb() -> Prepared:
     fifth of train for dev and a fifth of test, draws other documents, because their files have another order.
     """
     reviews = read_all("imdb")
-    lists = {half: [cleaning.clean_keras(raw) for raw in table["text"]] for half, table in reviews.items()}
+    lists = {}
+    for half, table in reviews.items():
+        lists[half] = [cleaning.clean_keras(raw) for raw in table["text"]]
     seen = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in seen] for tokens in lists["test"]]
     texts = {}
     for half, table in reviews.items():
         short = [len(tokens) < 400 for tokens in lists[half]]
-        texts[half] = Texts(lists[half], table["label"], np.arange(len(table))).take(short)
+        whole = Texts(lists[half], table["label"], np.arange(len(table)))
+        texts[half] = whole.take(short)
 
     if "jw_split" not in reviews["train"]:
         texts["test"] = apart(texts["test"], 1378, 0.8)["train"]
@@ -134,10 +139,13 @@ def _babi(task: int, source: Literal["", "files", "generated train", "generated"
     splits = {}
     notes = {}
     for split, table in asked.items():
-        lists = [passage.removesuffix(".").replace(".\n", " . ").split() for passage in table["passage"]]
+        lists = []
+        for passage in table["passage"]:
+            lists.append(passage.removesuffix(".").replace(".\n", " . ").split())
         queries = [question.replace("?", " ").split() for question in table["question"]]
         splits[split] = Texts(lists, table["answer"], np.arange(len(table)), queries)
-        notes[f"{split}_source"] = ", ".join(sorted(set(table.get("source", ["files"]))))
+        sources = set(table.get("source", ["files"]))
+        notes[f"{split}_source"] = ", ".join(sorted(sources))
     return Prepared(with_dev(splits), classes=stories.WORDS, notes=notes)
 
 
@@ -168,12 +176,16 @@ def _cnn() -> Prepared:
     answers are dropped and counted. Memory while encoding, where equal words share one string: 2.3 GB beside the texts.
     """
     questions = read_all("cnn")
-    lists = {split: [_interned(passage) for passage in table["passage"]] for split, table in questions.items()}
-    entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
+    lists = {}
+    for split, table in questions.items():
+        lists[split] = [_interned(passage) for passage in table["passage"]]
+    words = {word for tokens in lists["train"] for word in tokens}
+    entities = sorted(word for word in words if word.startswith("@entity"))
     index = {entity: i for i, entity in enumerate(entities)}
     splits = {}
     for split, table in questions.items():
-        labels = np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64)
+        numbers = [index.get(answer, -1) for answer in table["answer"]]
+        labels = np.array(numbers, dtype=np.int64)
         queries = [_interned(question) for question in table["question"]]
         answers = []
         for tokens in lists[split]:
@@ -216,10 +228,14 @@ def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
             cut = cleaning.cut(clean(raw))
             lists.append([token for sentence in cut for token in sentence])
             sentences.append([len(sentence) for sentence in cut])
-        labels = [f"{stars} of 10" for stars in table["stars"]] if name == "imdb_stars" else table["label"]
-        splits[split] = Texts(lists, np.array(labels), np.arange(len(table)), sentences=sentences)
+        labels = table["label"]
+        if name == "imdb_stars":
+            labels = [f"{stars} of 10" for stars in table["stars"]]
+        rows = np.arange(len(table))
+        splits[split] = Texts(lists, np.array(labels), rows, sentences=sentences)
     dev = tenth(np.asarray(splits["train"].labels), stratified)
-    return Prepared({"train": splits["train"].take(~dev), "dev": splits["train"].take(dev), "test": splits["test"]})
+    train = splits["train"].take(~dev)
+    return Prepared({"train": train, "dev": splits["train"].take(dev), "test": splits["test"]})
 
 
 def _breaks_to_lines(raw: str) -> str:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from attn_core import store
 from attn_core.corpora import catalogue, encode
-from attn_core.corpora.documents import Documents
+from attn_core.corpora.documents import Documents, Encoded
 from attn_core.corpora.text import CLS, SEP
 from attn_core.errors import AttnError
 from attn_core.run import Run, from_dict
@@ -37,12 +38,12 @@ ROWS = 64
 class Quantised:
     """An array as int8 values and one float32 scale a row; a vector counts as one row."""
 
-    values: np.ndarray
-    scale: np.ndarray
+    values: ndarray
+    scale: ndarray
 
-    def array(self) -> np.ndarray:
+    def array(self) -> ndarray:
         """The float32 array that they stand for."""
-        rows = self.values.reshape(1, -1) if self.values.ndim == 1 else self.values.reshape(len(self.values), -1)
+        rows = self.values.reshape(len(self.scale), -1)
         return (rows.astype(np.float32) * self.scale).reshape(self.values.shape)
 
 
@@ -50,7 +51,6 @@ def archived() -> tuple[dict[str, Quantised], dict]:
     """The archived model's arrays by name; and what it is: its training, its words, test metrics before and after
     rounding. AttnError where it is missing or damaged."""
     folder = store.archive_folder()
-    assert folder is not None  # an AttnError otherwise
     try:
         with np.load(io.BytesIO(store.sealed(folder, f"{FOLDER}/model.npz"))) as file:
             names = [name.removesuffix(":q") for name in sorted(file) if name.endswith(":q")]
@@ -76,9 +76,9 @@ class Lstm:
         self.recurrent = arrays[f"{layer}.weight_hh_l0"]  # (4H, H)
         self.bias = arrays[f"{layer}.bias_ih_l0"] + arrays[f"{layer}.bias_hh_l0"]
         self.step = 1 if direction == "forward" else -1
-        self.steps: list[tuple[np.ndarray, ...]] = []
+        self.steps: list[tuple[ndarray, ...]] = []
 
-    def states(self, e: np.ndarray) -> np.ndarray:
+    def states(self, e: ndarray) -> ndarray:
         """States (L, B, H) of word vectors e (L, B, E)."""
         h = np.zeros((e.shape[1], self.recurrent.shape[1]), np.float32)
         cell = h
@@ -97,7 +97,7 @@ class Lstm:
             self.steps.append((i, f, g, o, cell_before, tanh_cell))
         return np.stack(states)[:: self.step]
 
-    def slope(self, h_slope: np.ndarray) -> np.ndarray:
+    def slope(self, h_slope: ndarray) -> ndarray:
         """Slopes of the word vectors, (L, B, E), from those of the states, (L, B, H)."""
         products = []
         to_h = np.zeros_like(h_slope[0])
@@ -125,16 +125,17 @@ class Reading:
     scores and contributions (n, B).
     """
 
-    def __init__(self, arrays: Arrays, ids: np.ndarray) -> None:
+    def __init__(self, arrays: Arrays, ids: ndarray) -> None:
         self.e = arrays["encoder.embedding.weight"][ids]  # (n + 2, B, E)
         self.lstms = [Lstm(arrays, direction) for direction in ("forward", "backward")]
         self.decoder = arrays["decoder.weight"][0]  # (2H,)
-        h = np.concatenate([lstm.states(self.e) for lstm in self.lstms], axis=-1)[1:-1]  # (n, B, 2H)
+        halves = [lstm.states(self.e) for lstm in self.lstms]
+        h = np.concatenate(halves, axis=-1)[1:-1]  # (n, B, 2H)
         hidden = np.tanh(h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
         self.scores = hidden @ arrays["attention.v.weight"][0]
         self.contributions = h @ self.decoder
 
-    def gradient(self, attention: np.ndarray, p_slope: float) -> np.ndarray:
+    def gradient(self, attention: ndarray, p_slope: float) -> ndarray:
         """<e_t, dp/de_t>, (n,), of one text (B = 1), with its attention (n,) held constant; p_slope: dp/dlogit."""
         h_slope = np.outer(np.pad(attention, 1), p_slope * self.decoder)[:, None]  # (n + 2, 1, 2H)
         halves = np.split(h_slope, 2, axis=-1)
@@ -142,7 +143,7 @@ class Reading:
         return (e_slope * self.e).sum((1, 2))[1:-1]
 
 
-def traced(arrays: Arrays, ids: np.ndarray) -> Traces:
+def traced(arrays: Arrays, ids: ndarray) -> Traces:
     """`tracing.trace` of the text ids (n + 2,), start and end included; without leave-one-out beyond MOST_DELETED."""
     n = len(ids) - 2
     reading = Reading(arrays, ids[:, None])
@@ -160,8 +161,10 @@ def traced(arrays: Arrays, ids: np.ndarray) -> Traces:
     if n > MOST_DELETED:
         return traces
     change = np.full(n, np.nan)
-    for deleted in np.array_split(np.arange(n), -(-n // ROWS)) if n > 1 else ():
-        shortened = Reading(arrays, np.stack([np.delete(ids, word + 1) for word in deleted], axis=1))
+    pieces = -(-n // ROWS)
+    for deleted in np.array_split(np.arange(n), pieces) if n > 1 else ():
+        texts = [np.delete(ids, word + 1) for word in deleted]
+        shortened = Reading(arrays, np.stack(texts, axis=1))
         weight = np.exp(shortened.scores - shortened.scores.max(axis=0))
         context = (weight * shortened.contributions).sum(axis=0) / weight.sum(axis=0)
         change[deleted] = sigmoid((context + arrays["decoder.bias"]).astype(float)) - p
@@ -181,8 +184,6 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         vocabulary = about["words"]
         traces = traced(arrays, to_ids([tokens], vocabulary)[0])
     else:
-        from attn_core.compute import FAMILIES, weights_of
-
         if run.family == "pretrained" and run.layer < 0:
             return in_pieces(text, run)
         if run.family not in ("text", "adversary"):
@@ -190,27 +191,30 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         tokens = mask_digits(tokens)
         data = encode(run.corpus, **dict(run.options))
         vocabulary = data.vocabulary
-        zero = np.zeros(1, np.int64)
-        sentence = Documents(*to_ids([tokens], vocabulary), labels=zero, doc_ids=zero)
-        data = replace(data, splits={"test": sentence})
-        traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
+        traces = read_by(run, data, *to_ids([tokens], vocabulary))
     known_words = set(vocabulary)
     return tokens, [token in known_words for token in tokens], traces
 
 
+def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
+    """Traces of one text by a run's model. data: what the run was trained on."""
+    from attn_core.compute import FAMILIES, weights_of
+
+    zero = np.zeros(1, np.int64)
+    data = replace(data, splits={"test": Documents(ids, offsets, zero, zero)})
+    return FAMILIES[run.family].read(run, weights_of(run), data, False)
+
+
 def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
     """The same of a pretrained encoder, whose tokens are word pieces."""
-    from attn_core.compute import FAMILIES, inputs_of, weights_of
+    from attn_core.compute import inputs_of
     from attn_data import pieces
 
     rows = pieces.pieces([text])[0]
     data, _, _ = inputs_of(run)
     tokens = [data.vocabulary[row] for row in rows]
     ids = np.array([CLS, *rows, SEP], np.int32)
-    zero = np.zeros(1, np.int64)
-    sentence = Documents(ids, np.array([0, len(ids)]), zero, zero)
-    data = replace(data, splits={"test": sentence})
-    traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
+    traces = read_by(run, data, ids, np.array([0, len(ids)]))
     return tokens, [token != "[UNK]" for token in tokens], traces
 
 
@@ -271,15 +275,15 @@ def write_reader(folder: Path) -> Path:
     attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
     quantised, about = archived()
-    arrays = {
-        name: [len(pair.scale), base64_of(pair.values), base64_of(pair.scale)] for name, pair in quantised.items()
-    }
+    arrays = {}
+    for name, pair in quantised.items():
+        arrays[name] = [len(pair.scale), base64_of(pair.values), base64_of(pair.scale)]
     model = {"words": about["words"], "arrays": arrays, "split": contractions()}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target
 
 
-def base64_of(array: np.ndarray) -> str:
+def base64_of(array: ndarray) -> str:
     """Its bytes as text."""
     return base64.b64encode(array.tobytes()).decode()

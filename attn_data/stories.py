@@ -14,7 +14,8 @@ MOVES = ("moved to the", "went to the", "journeyed to the", "travelled to the", 
 TAKES = ("got the", "grabbed the", "took the", "picked up the")
 DROPS = ("dropped the", "discarded the", "left the", "put down the")
 _PHRASES = " ".join(MOVES + TAKES + DROPS).split()
-WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *_PHRASES, "Where", "is", "was", "before", "there", "."}))
+_ASKED = ("Where", "is", "was", "before", "there", ".")
+WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *_PHRASES, *_ASKED}))
 """The 36 words of tasks 1-3 together (20, 34 and 35 of each), the stop between sentences included."""
 SIZES = {"train": 10_000, "test": 1_000}
 """Questions of each split; a story has five."""
@@ -33,7 +34,11 @@ class Style(NamedTuple):
     """Share of 'there' after an object dropped."""
 
 
-STYLES = {1: Style(1.0, 0.0, 0.0), 2: Style(0.65, 1.0, 0.2), 3: Style(0.64, 0.2, 0.2)}
+STYLES = {
+    1: Style(1.0, 0.0, 0.0),
+    2: Style(0.65, 1.0, 0.2),
+    3: Style(0.64, 0.2, 0.2),
+}
 """By task."""
 
 

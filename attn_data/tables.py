@@ -64,7 +64,8 @@ def records(path: Path, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
             for number, row in zip(numbers, block, strict=True):
                 if len(row) != len(names):
                     raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
-            yield pandas.DataFrame([[value.strip() for value in row] for row in block], numbers, names)
+            values = [[value.strip() for value in row] for row in block]
+            yield pandas.DataFrame(values, numbers, names)
             count += len(block)
     if count == 0:
         raise AttnError(f"{path} holds no records")

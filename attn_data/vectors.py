@@ -22,6 +22,7 @@ import pandas
 from attn_core.corpora import catalogue, files
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.encoding import encode
+from attn_core.corpora.prepare import TokenLists
 from attn_core.corpora.text import PAD
 from attn_core.errors import AttnError
 from attn_data import cleaning, tables
@@ -45,7 +46,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     vocabulary = tuple(vocabulary)
     if recipe in catalogue.RANDOM:
         width = catalogue.RANDOM[recipe]
-        rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
+        rng = np.random.default_rng(RANDOM_SEED)
+        rows = rng.standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[PAD] = 0
         return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe in catalogue.VECTORS:
@@ -72,11 +74,13 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     """
     index = word_ids(vocabulary)
     words = len(index)
-    with tables.reading(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+    unpacked = gzip.open if path.suffix == ".gz" else open
+    with tables.reading(path), unpacked(path, "rb") as file:
         first = file.readline().removeprefix(codecs.BOM_UTF8)
         fields = first.split()
         has_heading = len(fields) == 2 and fields[1].isdigit()  # count and width
-        width = int(fields[1]) if has_heading else len(fields) - (not first[:1].isspace())
+        columns = len(fields) - (not first[:1].isspace())  # without the word, unless it is a blank
+        width = int(fields[1]) if has_heading else columns
         if not 1 <= width <= WIDEST:
             raise AttnError(
                 f"{path}, line 1: {width} numbers a word; expected a word and its vector, or count and width, "
@@ -113,7 +117,7 @@ def parted(line: bytes, width: int) -> tuple[bytes, list[bytes]]:
     return word, numbers
 
 
-def of_recipe(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
+def of_recipe(recipe: str) -> files.Kept:
     """Words and fingerprint of a recipe, and rows (W, width) float32, from the cache or trained or counted now."""
     parameters = catalogue.VECTORS[recipe]
     corpus = recipe.removesuffix("-200")
@@ -122,7 +126,7 @@ def of_recipe(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
         data = encode(corpus)
         parameters = parameters | {"data": data.fingerprint}
 
-    def make() -> tuple[dict, dict[str, np.ndarray]]:
+    def make() -> files.Kept:
         lists = sentences(data) if of_corpus else training_texts()
         learn = count if "rms" in parameters else train
         words, rows, version = learn(lists, parameters)
@@ -139,7 +143,7 @@ def of_recipe(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
     return files.cached(files.cache_folder() / "vectors" / recipe, parameters, source, make)
 
 
-def training_texts() -> list[list[str]]:
+def training_texts() -> TokenLists:
     """Token lists of the fixed training texts of 'indomain-300', sorted by their SHA-256.
 
     SST train; IMDB train, line breaks removed; the first 10,429 rows of AG News train, title and description; 20
@@ -147,7 +151,8 @@ def training_texts() -> list[list[str]]:
     corpus '20news'. Tokens: ``cleaning.simple_tokens``. No test text is in it; development texts of 'imdb' and 'agnews'
     are, so that their words always have a vector and these scores flatter a little.
     """
-    sst = tables.read("sst", "train")["text"].str.replace("-LRB-", "").str.replace("-RRB-", " ")
+    sst = tables.read("sst", "train")["text"]
+    sst = sst.str.replace("-LRB-", "").str.replace("-RRB-", " ")
     imdb = tables.read("imdb", "train")["text"].str.replace("<br />", " ")
     news = tables.read("agnews", "train")[:10_429]
     posts = tables.read("20news", "train")
@@ -156,12 +161,18 @@ def training_texts() -> list[list[str]]:
     sports = all_posts.iloc[encode("20news").splits["train"].doc_ids]
     newsgroups = pandas.concat([elsewhere, sports]).map(cleaning.strip_post)
 
-    raw = pandas.concat([sst, imdb, news["title"] + " " + news["description"], newsgroups])
+    described = news["title"] + " " + news["description"]
+    raw = pandas.concat([sst, imdb, described, newsgroups])
     lists = filter(None, map(cleaning.simple_tokens, raw))
-    return sorted(lists, key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
+    return sorted(lists, key=by_checksum)
 
 
-def sentences(data: Encoded) -> list[list[str]]:
+def by_checksum(tokens: list[str]) -> bytes:
+    """SHA-256 of a text: an order that no copy of a data set changes."""
+    return hashlib.sha256(" ".join(tokens).encode()).digest()
+
+
+def sentences(data: Encoded) -> TokenLists:
     """Training and dev sentences of a set that is cut into them, rare words already the one unknown word, which so gets
     a vector of its own. Deviation: training texts that the length filter leaves out are not read."""
     vocabulary = np.array(data.vocabulary, dtype=object)
@@ -175,7 +186,7 @@ def sentences(data: Encoded) -> list[list[str]]:
     return lists
 
 
-def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
+def train(texts: TokenLists, parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """gensim's vectors of token lists: (words, (W, width) float32, gensim's version); progress goes to stderr.
 
     fastText's skip-gram, with subwords, or word2vec's CBOW, rows of length one (Serrano & Smith). Deviations from the
@@ -206,7 +217,7 @@ def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     return list(trained.index_to_key), rows.astype(np.float32), gensim.__version__
 
 
-def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
+def count(texts: TokenLists, parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """Word vectors by counting: (words, (W, width) float32, scikit-learn's version).
 
     How often words stand within `window` of each other, nearer counting more (5/5 to 1/5), contexts to the power
@@ -236,7 +247,8 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     information = np.log(pairs.data.astype(np.float64) * contexts.sum() / expected)
     positive = information > 0
     places = (pairs.row[positive], pairs.col[positive])
-    table = scipy.sparse.csr_matrix((information[positive].astype(np.float32), places), pairs.shape)
+    values = information[positive].astype(np.float32)
+    table = scipy.sparse.csr_matrix((values, places), pairs.shape)
 
     left, size, _ = randomized_svd(table, width, n_iter=parameters["passes"], random_state=parameters["seed"])
     rows = left * size ** parameters["singular_power"]
@@ -244,12 +256,16 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     return words, rows.astype(np.float32), sklearn.__version__
 
 
-def together(texts: list[list[str]], index: dict[str, int], window: int):
+def together(texts: TokenLists, index: dict[str, int], window: int):
     """(W, W) sparse, symmetric: how often two words of an index stand within a window, nearer counting more."""
     import scipy.sparse
 
     gap = [-1] * window  # between texts, so that no pair is of two
-    ids = np.array([i for tokens in texts for i in (*(index.get(word, -1) for word in tokens), *gap)], np.int32)
+    numbers: list[int] = []
+    for tokens in texts:
+        numbers += [index.get(word, -1) for word in tokens]
+        numbers += gap
+    ids = np.array(numbers, np.int32)
     pairs = scipy.sparse.csr_matrix((len(index), len(index)), dtype=np.float32)
     for distance in range(1, window + 1):
         both = (ids[:-distance] >= 0) & (ids[distance:] >= 0)

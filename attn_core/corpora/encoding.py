@@ -142,7 +142,7 @@ class Arrays:
         prepared = self.prepare(**self.options)
         return from_files("attn_data.arrays").build(self.entry, prepared, self.vocabulary_from)
 
-    def made(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def made(self) -> files.Kept:
         """The same as `files.cached` keeps it: facts, and arrays by split and field."""
         about = vars(self.make()).copy()
         arrays: dict[str, np.ndarray] = {}

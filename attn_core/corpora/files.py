@@ -96,7 +96,11 @@ def keep(path: Path, write: Callable) -> None:
         say(f"the cache {path.parent} cannot be written ({error.strerror}); '{path.name}' is not kept")
 
 
-def cached(stem: Path, rules, source: Callable, make: Callable) -> tuple[dict, dict[str, np.ndarray]]:
+Kept = tuple[dict, dict[str, np.ndarray]]
+"""What the cache holds of a data set or of word vectors: what they are, and arrays by name."""
+
+
+def cached(stem: Path, rules, source: Callable, make: Callable) -> Kept:
     """What arrays are (their fingerprint and more) and the arrays, from the cache or made now and kept, in one file.
 
     rules: another remakes them. source(): hashes of the texts at hand, under which they are kept; None or empty where
@@ -123,7 +127,7 @@ def cached(stem: Path, rules, source: Callable, make: Callable) -> tuple[dict, d
     return about, arrays
 
 
-def _read_kept(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+def _read_kept(path: Path) -> Kept:
     """What `cached` wrote there; two empty ones where there is nothing, or (one warning line) damage."""
     try:
         if path.is_file():

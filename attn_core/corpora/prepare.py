@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas
 
+TokenLists = list[list[str]]
+"""Texts as lists of words."""
+
 
 class Texts(NamedTuple):
     """D texts of a split. lists: token lists. labels (D,): index or name of the class. doc_ids (D,): row in its source.
@@ -15,10 +18,10 @@ class Texts(NamedTuple):
     class indices per text. Of texts cut into sentences, sentences: per text the tokens of each.
     """
 
-    lists: list[list[str]]
+    lists: TokenLists
     labels: Sequence | np.ndarray | pandas.Series
     doc_ids: np.ndarray
-    queries: list[list[str]] | None = None
+    queries: TokenLists | None = None
     answers: list[np.ndarray] | None = None
     sentences: list[list[int]] | None = None
 

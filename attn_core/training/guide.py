@@ -81,7 +81,8 @@ def permuted(traces: Traces) -> np.ndarray:
     """The scores, shuffled within each document; the order depends on the doc_id alone, not on the run's seed."""
     order = np.empty(len(traces.score), np.int64)
     for rows, tokens in traces.equal_lengths(len(traces.score)):
-        shuffled = draws.permutations(0, "guide", traces.doc_id[rows], tokens.shape[1], 1)[:, 0]  # (B, n)
+        n = tokens.shape[1]
+        shuffled = draws.permutations(0, "guide", traces.doc_id[rows], n, 1)[:, 0]  # (B, n)
         order[tokens] = tokens[:, :1] + shuffled
     return traces.score[order]
 

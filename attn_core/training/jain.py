@@ -141,7 +141,8 @@ def train(
     with progress_bar(run.epochs, len(documents), progress) as bar:
         for epoch in range(run.epochs):
             texts = masked(documents, run.mask, masks)
-            row = {"epoch": epoch, "loss": train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)}
+            in_order = batches(documents, run.batch, rng)
+            row = {"epoch": epoch, "loss": train_epoch(model, epoch, in_order, step, bar)}
             for split, best_quality in best.items():
                 quality = quality_of(model, data.splits[split], imposed.get(split))
                 row[f"{split}_{name}"] = quality
@@ -151,7 +152,8 @@ def train(
             history.append(row)
             if min(best.values()) >= 1.0:
                 break
-    return Trained({split: weights.get(split) or to_arrays(model) for split in best}, history)
+    last = to_arrays(model)
+    return Trained({split: weights.get(split, last) for split in best}, history)
 
 
 def masked(documents: Documents, share: float, rng: np.random.Generator) -> Documents:
