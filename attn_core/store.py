@@ -470,7 +470,7 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
     """Keep both checkpoints of a training in the cache (safetensors), with its history in the header. inputs:
     fingerprints of the data and vectors it was trained on, which the key does not hold."""
     path = weights_file(key)
-    flat = {}
+    flat: Arrays = {}
     for selection, arrays in weights.items():
         flat |= {f"{selection}/{name}": array for name, array in arrays.items()}
     try:
