@@ -1,6 +1,5 @@
 """A run: everything that changes the numbers of one trained model; its key, and the command line that makes it."""
 
-import hashlib
 import json
 import shlex
 from dataclasses import dataclass, fields, replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from attn_core import foreign
 from attn_core.corpora import catalogue
 from attn_core.corpora.catalogue import schedule
-from attn_core.corpora.files import sha256
+from attn_core.corpora.files import digest, sha256
 from attn_core.errors import AttnError
 
 RECIPE = 1
@@ -295,8 +294,7 @@ class Run:
         canonical |= foreign.versions(self)
         if self.base is not None:
             canonical["base"] = self.base.key
-        digest = hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
-        return f"{self.corpus}-{self.encoder}-{self.attention}-{self.seed}-{digest[:10]}"
+        return f"{self.corpus}-{self.encoder}-{self.attention}-{self.seed}-{digest(canonical)[:10]}"
 
 
 CHOICES = {

@@ -228,10 +228,7 @@ def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
             cut = cleaning.cut(clean(raw))
             lists.append([token for sentence in cut for token in sentence])
             sentences.append([len(sentence) for sentence in cut])
-        if name == "imdb_stars":
-            labels = [f"{stars} of 10" for stars in table["stars"]]
-        else:
-            labels = table["label"]
+        labels = [f"{stars} of 10" for stars in table["stars"]] if name == "imdb_stars" else table["label"]
         rows = np.arange(len(table))
         splits[split] = Texts(lists, np.array(labels), rows, sentences=sentences)
     dev = tenth(np.asarray(splits["train"].labels), stratified)

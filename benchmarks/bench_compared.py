@@ -26,8 +26,9 @@ from attn_core.experiments.compared import SHARES, chosen, compared, importances
 from attn_core.measures import classification
 from attn_core.run import Run, from_dict
 from attn_core.traces import Traces
-from attn_core.tracing import probabilities, trace
+from attn_core.tracing import trace
 from attn_core.training.jain import trained_model
+from benchmarks.plain import outputs
 
 FILE = "measured/compared.csv.xz"
 WORDS = 200_000
@@ -63,7 +64,7 @@ def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
     word = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # its place among the words of its text
     ids = copies.ids.copy()
     ids[copies.offsets[:-1] + 1 + word] = UNKNOWN
-    return probabilities(model, replace(copies, ids=ids)) - traces.p[traces.owner]
+    return outputs(model, replace(copies, ids=ids)) - traces.p[traces.owner]
 
 
 def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: Callable = shortened) -> pd.DataFrame:
@@ -80,7 +81,7 @@ def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: 
         for share in SHARES:
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
-                lost = toward * (traces.p - probabilities(model, without(documents, left)))
+                lost = toward * (traces.p - outputs(model, without(documents, left)))
                 rows.append(
                     {
                         "measure": measure,

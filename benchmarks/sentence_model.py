@@ -11,9 +11,9 @@ from attn_core.corpora import encode
 from attn_core.corpora.text import SPECIALS, UNKNOWN
 from attn_core.measures import classification
 from attn_core.models.classifier import from_arrays
-from attn_core.tracing import probabilities
 from attn_data import sentence
 from attn_data.sentence import Quantised
+from benchmarks.plain import outputs
 
 
 def quantise(array: np.ndarray) -> Quantised:
@@ -43,8 +43,8 @@ def export(key: str) -> dict:
     model = from_arrays("lstm", "tanh", {name: pair.array() for name, pair in rounded.items()})
     new_id = np.full(len(data.vocabulary), UNKNOWN, dtype=np.int32)
     new_id[kept] = np.arange(len(kept))
-    before = probabilities(from_arrays("lstm", "tanh", trained["dev"]), test)
-    after = probabilities(model, replace(test, ids=new_id[test.ids]))
+    before = outputs(from_arrays("lstm", "tanh", trained["dev"]), test)
+    after = outputs(model, replace(test, ids=new_id[test.ids]))
     about = {
         "training": key,
         "words": [data.vocabulary[i] for i in kept],

@@ -21,7 +21,7 @@ from attn_core.experiments.search import search
 from attn_core.models.classifier import Classifier, build
 from attn_core.run import Run
 from attn_core.traces import Traces
-from attn_core.tracing import probabilities, trace
+from attn_core.tracing import trace
 from attn_core.training import descend, jain, keep_memory
 from benchmarks import cost, plain
 
@@ -135,7 +135,7 @@ def tracing(model: Classifier, documents: Documents) -> Iterator[Task]:
     tokens = documents.lengths.sum()
     yield Task(
         "forward pass",
-        lambda: probabilities(model, documents),
+        lambda: plain.outputs(model, documents),
         lambda: plain.evaluate(written, documents),
         operations=forward,
     )

@@ -13,7 +13,8 @@ from plain_network import random_documents, random_model
 from attn_build import sources
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
-from attn_core.tracing import reach_of, trace
+from attn_core.tracing import trace
+from attn_core.tracing.texts import reach_of
 
 ROOT = Path(__file__).parents[1]
 LONGEST = 30

@@ -29,9 +29,9 @@ from attn_core.tracing.arguments import at_positions, check, evaluating, inputs
 from attn_core.tracing.chunks import over_chunks
 from attn_core.tracing.decoder import Decoder, decoder_of
 from attn_core.tracing.items import trace_items
-from attn_core.tracing.texts import reach_of, reader
+from attn_core.tracing.texts import reader
 
-__all__ = ["at_positions", "inputs", "probabilities", "reach_of", "trace", "trace_items"]
+__all__ = ["at_positions", "inputs", "trace", "trace_items"]
 
 
 class Budget(NamedTuple):
@@ -47,11 +47,6 @@ class Budget(NamedTuple):
 
 BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
 """Kind of device -> budget of a chunk, where memory allows."""
-
-
-def probabilities(model: Classifier | Paired, documents: Documents) -> np.ndarray:
-    """Probability of class 1 of each document, with more than two outputs of the predicted one, (D,) float64."""
-    return trace(model, documents, gradient=False, leave_one_out=False, progress=False).p
 
 
 def trace(
