@@ -9,7 +9,7 @@ import platform
 import re
 import threading
 import traceback
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
@@ -161,7 +161,7 @@ def sweep(
         local = one_by_one(tasks, failures, pack, progress)
         for run, failure in local if here else on_cluster(client, tasks, pack, no_workers_timeout):
             bar.set_postfix_str(run.key)
-            reason = failure or (adopted(run) if pack and tasks[run] else "")
+            reason = failure or (reason_of(adopt, run.key) if pack and tasks[run] else "")
             if reason:
                 failures[run.key] = reason
                 tqdm.write(f"{run.key} failed: {reason}")
@@ -187,13 +187,12 @@ def sweep_away(pack: bool) -> None:
         store.sweep_away(archive)
 
 
-def adopted(run: Run) -> str:
-    """Put a run into the archive; returns why that failed, or ''."""
+def reason_of(call: Callable, *arguments) -> str:
+    """What a call returns or, in one line, why it failed: one failed run must not end a night's sweep. '' for None."""
     try:
-        adopt(run.key)
-    except Exception as error:  # noqa: BLE001  (one failed run must not end a night's sweep)
+        return call(*arguments) or ""
+    except Exception as error:  # noqa: BLE001  (of many kinds)
         return one_line(error)
-    return ""
 
 
 def one_by_one(
@@ -247,7 +246,8 @@ def on_cluster(client, tasks: dict[Run, bool], pack: bool, patience: float) -> I
             for future in as_completed(list(runs), client.loop, timeout=patience):
                 if future.cancelled():
                     raise AttnError(lost_scheduler(client))
-                yield runs.pop(future), outcome(future)
+                # What `work` returned or, of a task whose worker was lost too often, what Dask says of it.
+                yield runs.pop(future), reason_of(future.result)
         except TimeoutError:
             continue  # nothing was done for a while: are there workers?
 
@@ -286,14 +286,6 @@ def lost_scheduler(client) -> str:
     """That the scheduler is gone, and what to do."""
     lost = f"the Dask scheduler at {client.scheduler.address} no longer answers; start it again"
     return f"{lost} and repeat the sweep, which goes on with what is not stored"
-
-
-def outcome(future) -> str:
-    """What `work` returned; or, of a task whose worker was lost too often, what Dask says of it."""
-    try:
-        return future.result()
-    except Exception as error:  # noqa: BLE001  (of many kinds)
-        return one_line(error)
 
 
 @contextmanager
