@@ -18,7 +18,7 @@ from attn_core.corpora.order import fixed_order
 from attn_core.device import compute_device, fitting
 from attn_core.experiments import draws, rankings
 from attn_core.experiments.explanations import DEALT, contexts_of, ranked
-from attn_core.models.classifier import filled, to_arrays
+from attn_core.models.classifier import Tensors, filled, to_arrays
 from attn_core.models.cls import FirstState, Opened, gathered, last_logit, opened
 from attn_core.models.minilm import MiniLM
 from attn_core.run import Run
@@ -34,8 +34,6 @@ OPENED = 2_000
 
 TOKENS = {"cpu": 2_048, "cuda": 8_192}
 """Kind of device -> places that are read side by side."""
-
-Columns = dict[str, ndarray]
 
 
 def fit(run: Run, data: Encoded, matrix: ndarray | None, progress: bool, *bases: Arrays) -> Trained:
@@ -78,13 +76,13 @@ class Reader:
     def device(self) -> torch.device:
         return self.model.decoder.weight.device
 
-    def over(self, texts: list[ndarray], work: Callable[[ndarray, Tensor], dict], of_pieces: bool = False) -> Columns:
+    def over(self, texts: list[ndarray], work: Callable[[ndarray, Tensor], dict], of_pieces: bool = False) -> Arrays:
         """Arrays by name of work(rows (B,), ids (B, L)), of all texts in their order: a number a text, or a piece."""
         lengths = np.array([len(text) for text in texts])
         at_once = fitting(self.device, TOKENS[self.device.type])
         cut = [rows for rows, _ in chunks(lengths, at_once)]
 
-        def task(rows: ndarray) -> dict[str, Tensor]:
+        def task(rows: ndarray) -> Tensors:
             ids = np.stack([texts[row] for row in rows])
             return work(rows, torch.as_tensor(ids, dtype=torch.long, device=self.device))
 
@@ -130,7 +128,7 @@ def read_documents(reader: Reader, documents: Documents, name: str, asked: tuple
     return table
 
 
-def last_layer(reader: Reader, texts: list[ndarray], table: pd.DataFrame) -> Columns:
+def last_layer(reader: Reader, texts: list[ndarray], table: pd.DataFrame) -> Arrays:
     """Where the documents of a table, in an order by chance, look, and what other weights in the last layer change.
 
     Those of `looks`. flips_<how>, moved_<how>: whether the decision flips, and how far p moves, where the last layer's
@@ -142,7 +140,7 @@ def last_layer(reader: Reader, texts: list[ndarray], table: pd.DataFrame) -> Col
     doc_id = table["doc_id"].to_numpy()
     sign = torch.as_tensor(piecewise.signs(reader.vocabulary), device=reader.device)
 
-    def work(rows: ndarray, ids: Tensor) -> dict[str, Tensor]:
+    def work(rows: ndarray, ids: Tensor) -> Tensors:
         text = reader.open(ids)
         before = text.states[-2][:, :1]
         columns = looks(text.attention, sign[ids[:, 1:-1]])
@@ -180,7 +178,7 @@ def changes(logit: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
     return flips.double(), moved.abs()
 
 
-def looks(attention: list[Tensor], signs: Tensor) -> dict[str, Tensor]:
+def looks(attention: list[Tensor], signs: Tensor) -> Tensors:
     """looks_<kind>@<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`, layers
     from 1; looks_<kind>@even: the same of equal weights. signs (B, n): which pieces are signs."""
     rows = {str(layer): weights.mean(1)[:, 0] for layer, weights in enumerate(attention, 1)}
@@ -192,7 +190,7 @@ def looks(attention: list[Tensor], signs: Tensor) -> dict[str, Tensor]:
     return columns
 
 
-def against_deletion(reader: Reader, texts: list[ndarray], table: pd.DataFrame) -> Columns:
+def against_deletion(reader: Reader, texts: list[ndarray], table: pd.DataFrame) -> Arrays:
     """How each of RANKINGS and NEIGHBOURS agrees with deletion in the documents of a table.
 
     Deletion: |p(text without the piece) - p(text)|, the shortened text read anew; of a whole word all its pieces at
@@ -240,14 +238,14 @@ def against_deletion(reader: Reader, texts: list[ndarray], table: pd.DataFrame) 
     return columns
 
 
-def ranking_values(reader: Reader, texts: list[ndarray]) -> Columns:
+def ranking_values(reader: Reader, texts: list[ndarray]) -> Arrays:
     """Those of `ranked`, of all pieces (T,)."""
     mask = reader.vocabulary.index("[MASK]")
     shape = reader.model.encoder.embedding.weight.shape
     generator = torch.Generator().manual_seed(0)
     directions = torch.randn(shape, generator=generator, device="cpu").to(reader.device)
 
-    def work(rows: ndarray, ids: Tensor) -> dict[str, Tensor]:
+    def work(rows: ndarray, ids: Tensor) -> Tensors:
         with torch.inference_mode(False), torch.enable_grad():
             values = ranked(reader.model, ids.clone(), directions, mask)
         return {name: value.flatten() for name, value in values.items()}
