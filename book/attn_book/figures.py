@@ -105,7 +105,8 @@ def points(ax: Axes, rows: pd.DataFrame, line: str, hue: str = "encoder", **opti
 
 def bare(ax: Axes) -> None:
     """Named lines on a grid, without frame and titles of axes."""
-    ax.set(xlabel="", ylabel="")
+    count = len(ax.get_yticks())
+    ax.set(xlabel="", ylabel="", ylim=(count - 0.5, -0.5))
     ax.xaxis.grid(True)
     ax.spines[["left", "bottom"]].set_visible(False)
 
@@ -133,7 +134,7 @@ def dots(ax: Axes, rows: pd.DataFrame, names: Mapping[str, str] = ENCODERS) -> l
     wide = rows.pivot(index="corpus", columns="encoder", values="mean").sort_values("lstm", ascending=False)
     rows = rows.set_index("corpus").loc[wide.index].reset_index()
     star = rows.groupby("corpus")["data"].transform("first").eq("same").map({True: "", False: "*"})
-    rows["line"] = rows["corpus"].map(lambda name: SETS.get(name, name)) + star
+    rows["line"] = rows["corpus"].replace(SETS) + star
     points(ax, rows, "line", hue_order=[name for name in names if name in wide])
     names_above(ax, names)
     ax.hlines(range(len(wide)), wide.min(axis=1), wide.max(axis=1), RULE, linewidth=5, zorder=1)
@@ -164,11 +165,10 @@ def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Mark points as those of the run that the reader chose; nothing where there are none."""
     ax.plot(x, y, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
     for place in zip(x, y, strict=True):
-        ax.annotate(
-            YOURS,
-            place,
-            (0, -6),
-            textcoords="offset points",
+        ax.text(
+            *place,
+            f"\n{YOURS}",
+            linespacing=0.6,  # close below the star
             ha="center",
             va="top",
             weight="bold",
@@ -183,9 +183,8 @@ def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = 
         lines = [*order, row.corpus]
         y = lines.index(row.corpus)
         if y == len(order):
-            names = [label.get_text() for label in ax.get_yticklabels()]
-            ax.set_yticks(range(len(lines)), [*names, SETS.get(row.corpus, row.corpus)])
-            ax.set_ylim(len(order) + 0.6, ax.get_ylim()[1])
+            ax.set_yticks([y], [SETS.get(row.corpus, row.corpus)], minor=True)
+            ax.set_ylim(y + 0.6, ax.get_ylim()[1])
         yours(ax, [getattr(row, value)], [y])
 
 
@@ -196,8 +195,8 @@ HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
     """A horizontal axis with five ticks, its ends named."""
     ticks = np.linspace(left, right, 5)
-    ends = [f"\n{low}", "", "", "", f"\n{high}"]
-    ax.set_xticks(ticks, [f"{value:g}{end}" for value, end in zip(ticks, ends, strict=True)])
+    between = [f"{value:g}" for value in ticks[1:-1]]
+    ax.set_xticks(ticks, [f"{left:g}\n{low}", *between, f"{right:g}\n{high}"])
     ax.set_xlim(left - 0.02 * (right - left), right)
 
 
@@ -288,15 +287,14 @@ def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> 
     """
     from IPython.display import HTML, display
 
-    sentences = [as_numbers(text) for text in texts]
     if texts:
-        options["sentences"] = sentences
+        options["sentences"] = [as_numbers(text) for text in texts]
     if paper is None:
-        first = sentences[0]
-        alone = np.array(first["c"]) + first["b"]  # the logit if one word has all the weight
-        logit = float(np.dot(first["a"], alone))
-        agree = sum((alone > 0) == (logit > 0))
-        paper = PARTS.bars(first["w"], first["a"], logit > 0, 1 / (1 + np.exp(-logit)), agree)
+        words, told = read_sentence(texts[0])
+        alone = words["contribution"] + told["bias"]  # the logit if one word has all the weight
+        is_positive = told["p"] > 0.5
+        agree = ((alone > 0) == is_positive).sum()
+        paper = PARTS.bars(words["token"], words["attention"].round(4), is_positive, told["p"], agree)
     display(HTML(PARTS.play(kind, options, paper)))
 
 

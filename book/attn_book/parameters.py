@@ -14,7 +14,6 @@ asked of the archive and the cache when the page runs.
 """
 
 import ast
-import math
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from typing import Annotated, Any, Literal, Union
 
 import numpy as np
 import pandas as pd
-import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from attn_core import index, store
@@ -34,8 +32,8 @@ from attn_core.run import Run, command
 
 SCALARS = (bool, int, float, str)
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
-WORDS = {"true": True, "false": False, ".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
-"""YAML's own words; what is not finite is refused by name."""
+WORDS = {"true": True, "false": False}
+"""What YAML and papermill write for Python's."""
 
 RUN_FIELDS = ("corpus", "encoder", "attention", "seed", "vectors", "selection")
 """Parameters of these names choose the run that a page reads."""
@@ -158,18 +156,16 @@ def _read(value: object, default: Any) -> object:
 
 
 def _literal(text: str, is_list: bool) -> object:
-    """A literal of Python, else YAML's lists and words, read as texts but for WORDS."""
+    """A literal of Python; else the words of a list, or WORDS."""
     text = text.strip()
     if is_list and not text.startswith(("[", "(")):
         text = f"[{text}]"
     with suppress(ValueError, SyntaxError):
         return ast.literal_eval(text)
-    with suppress(yaml.YAMLError):
-        value = yaml.load(text, yaml.BaseLoader)
-        if isinstance(value, list):
-            return [WORDS.get(item, item) if isinstance(item, str) else item for item in value]
-        return WORDS.get(value, value) if isinstance(value, str) else text
-    return text
+    if is_list:
+        items = text.strip("[]()").split(",")
+        return [_literal(item, is_list=False) for item in items]
+    return WORDS.get(text, text)
 
 
 # ---- against what is stored ------------------------------------------------------------------------------------------
