@@ -217,12 +217,17 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
 def kernel_environment(scratch: str) -> dict[str, str]:
     """What a kernel inherits: one thread, both packages, and nothing of the user's IPython profile."""
     packages = [*(str(folder.parent) for folder in PACKAGES), os.environ.get("PYTHONPATH")]
-    inherited = dict.fromkeys(THREADS, "1")
-    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, packages))
-    inherited |= {name: os.path.abspath(os.environ[name]) for name in FOLDERS if os.environ.get(name)}
+    inherited = dict.fromkeys(THREADS, "1") | {
+        "PYTHONPATH": os.pathsep.join(filter(None, packages)),
+        "IPYTHONDIR": scratch,
+        "JUPYTER_RUNTIME_DIR": scratch,
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    for name in FOLDERS:
+        if os.environ.get(name):
+            inherited[name] = os.path.abspath(os.environ[name])
     if plugins := foreign.plugin_files():
         inherited[foreign.PLUGINS] = os.pathsep.join(map(str, plugins))
-    inherited |= {"IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     return inherited
 
 

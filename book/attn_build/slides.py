@@ -1,6 +1,7 @@
 """Slides of the five sessions and handouts, by the plans of the page on teaching, from what Sphinx has built."""
 
 import re
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,28 @@ from bs4 import BeautifulSoup
 
 from attn_build import TEMPLATES
 
-PLAN, COURSE, FOLDER = "teaching", "course", "teach"
+PLAN = "teaching"
+COURSE = "course"
+FOLDER = "teach"
 Tree = Any
 """A tag of a page that Sphinx has built. Beautiful Soup types what is in it as perhaps absent: here it is not."""
 
 MOST_FIGURES = 3
 """A row of a plan shows at most so many figures of its page."""
+
+
+@dataclass
+class Slide:
+    """A row of a session's plan, and what of the page that it names follows; guess: HTML."""
+
+    minutes: str
+    what: str
+    page: str
+    guess: str = ""
+    question: str = ""
+    lead: str = ""
+    figures: list[Tree] = field(default_factory=list)
+    last: bool = False  # row that names the page
 
 
 def write_kit(root: Path) -> None:
@@ -31,52 +48,51 @@ def write_kit(root: Path) -> None:
     built_page.cache_clear()
     plan = built_page(built, PLAN).article
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
-    sessions = [session(built, head.parent, guesses) for head in plan.select("h2") if re.match(r"\d · ", head.text)]
+    plans = [head.parent for head in plan.select("h2") if re.match(r"\d · ", head.text)]
     figures: dict[str, str] = {}
-    for number, (title, slides) in enumerate(sessions, 1):
-        page = TEMPLATES.get_template("slides.html").render(number=number, title=title, slides=slides)
-        (target / f"session-{number}.html").write_text(page, encoding="utf-8")
-        figures |= {str(figure.svg): slide["question"] for slide in slides for figure in slide["figures"]}
+    for number, part in enumerate(plans, 1):
+        title = part.h2.text.partition(" · ")[2]
+        slides = session(built, part, guesses)
+        write(target / f"session-{number}.html", "slides.html", number=number, title=title, slides=slides)
+        for slide in slides:
+            figures |= {str(figure.svg): slide.question for figure in slide.figures}
     grid = built_page(built, "verdict").select_one(".attn-grid table")
     for cell in grid.select("tbody td"):
         cell.clear()
     statements = built_page(built, COURSE).select_one("#ten-statements ol")
-    page = TEMPLATES.get_template("handouts.html").render(grid=grid, statements=statements, figures=figures)
-    (target / "handouts.html").write_text(page, encoding="utf-8")
+    write(target / "handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
 
 
-def session(built: Path, plan: Tree, guesses: dict) -> tuple[str, list[dict]]:
-    """Title and slides (minutes, what, guess, page, question, lead, figures) of one plan, a section of PLAN."""
+def write(target: Path, template: str, **values: object) -> None:
+    target.write_text(TEMPLATES.get_template(template).render(values), encoding="utf-8")
+
+
+def session(built: Path, plan: Tree, guesses: dict[str, Tree]) -> list[Slide]:
+    """The slides of one plan, a section of PLAN."""
     rows = [row.find_all("td") for row in plan.select("tbody tr")]
-    links = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
+    pages = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
     slides = []
     for i, (minutes, what, _) in enumerate(rows):
-        number = re.search(r"Guess (\d)", what.text)
-        guess = guesses[number[1]].decode_contents() if number else None
-        slide: dict[str, Any] = {
-            "minutes": minutes.text,
-            "what": what.text,
-            "guess": guess,
-            "page": links[i],
-            "figures": [],
-        }
-        if links[i]:
-            article = built_page(built, links[i]).article
-            lead = article.select_one(".attn-lead")
-            figures = shown_figures(article)
-            turn = links[:i].count(links[i])  # of the rows that name the page, which share its figures
-            turns = links.count(links[i])
-            share = slice(turn * len(figures) // turns, (turn + 1) * len(figures) // turns)
-            slide |= {"question": article.h1.text, "lead": lead.text if lead else ""}
-            slide |= {"figures": figures[share][:MOST_FIGURES], "last": links[i] not in links[i + 1 :]}
+        slide = Slide(minutes.text, what.text, pages[i], last=pages[i] not in pages[i + 1 :])
+        if number := re.search(r"Guess (\d)", what.text):
+            slide.guess = guesses[number[1]].decode_contents()
+        if slide.page:
+            article = built_page(built, slide.page).article
+            slide.question = article.h1.text
+            slide.lead = "".join(lead.text for lead in article.select(".attn-lead")[:1])
+            slide.figures = shown_figures(article)
+            # Rows that name one page share its figures.
+            turn = pages[:i].count(slide.page)
+            turns = pages.count(slide.page)
+            share = slice(turn * len(slide.figures) // turns, (turn + 1) * len(slide.figures) // turns)
+            slide.figures = slide.figures[share][:MOST_FIGURES]
         slides.append(slide)
-    return plan.h2.text.partition(" · ")[2], slides
+    return slides
 
 
 def shown_figures(article: Tree) -> list[Tree]:
     """The figures of a page, those in folds apart, and those to be played with: they need their page."""
-    figures = article.select("figure.attn-fig:has(svg):not(:has(.attn-play))")
-    return [figure for figure in figures if not figure.find_parent("details")]
+    return article.select("figure.attn-fig:has(svg):not(:has(.attn-play), details *)")
 
 
 @cache
