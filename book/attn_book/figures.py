@@ -38,7 +38,8 @@ COLOURS = {
     "serrano": "#8a6410",
     "wiegreffe": "#3c6e2f",
 }
-VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "pst-color-background"}
+VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule"}
+VARIABLES |= dict.fromkeys([SHEET, "#ffffff"], "pst-color-background")  # white: edges of seaborn's dots
 VARIABLES |= {colour: f"attn-{name}" for name, colour in COLOURS.items()}
 """Colour -> the style sheet's variable of it; alone (in Jupyter) the colour itself is used."""
 
@@ -234,6 +235,7 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
     sns.barplot(
         x=places,
         y=toy["attention"].to_numpy(),
+        errorbar=None,
         width=0.7,
         saturation=1,
         color=COLOURS["lstm"],
