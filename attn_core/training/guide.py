@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from attn_core.corpora.documents import Documents, Encoded
-from attn_core.experiments import draws
+from attn_core.experiments.adversarial import shuffles
 from attn_core.experiments.search import search, select
 from attn_core.models import classifier
 from attn_core.run import Run, bases
@@ -79,12 +79,7 @@ def guide_scores(run: Run, data: Encoded, split: str, progress: bool, *weights: 
 
 def permuted(traces: Traces) -> np.ndarray:
     """The scores, shuffled within each document; the order depends on the doc_id alone, not on the run's seed."""
-    order = np.empty(len(traces.score), np.int64)
-    for rows, tokens in traces.equal_lengths(len(traces.score)):
-        n = tokens.shape[1]
-        shuffled = draws.permutations(0, "guide", traces.doc_id[rows], n, 1)[:, 0]  # (B, n)
-        order[tokens] = tokens[:, :1] + shuffled
-    return traces.score[order]
+    return traces.score[shuffles(0, "guide", traces)]
 
 
 def searched(traces: Traces) -> np.ndarray:
