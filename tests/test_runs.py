@@ -163,6 +163,7 @@ def test_grid(tmp_path):
 KILLED_SWEEPS = """
 import os, random, signal, sys, time
 import torch
+from attn_archive import upkeep
 from attn_core import store
 from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_archive.sweep import sweep
