@@ -15,12 +15,8 @@ from pandas.api.types import is_float_dtype
 from attn_core import store
 from attn_core.corpora.files import say, sha256
 from attn_core.errors import AttnError, Damaged
-from attn_core.experiments import rankings, summary_table
-from attn_core.experiments.adversarial import ceilings
-from attn_core.experiments.correlation import correlation
+from attn_core.experiments import document_table, rankings, summary_table
 from attn_core.experiments.echo import MEASURES, echo
-from attn_core.experiments.permutation import permutation
-from attn_core.experiments.tables import joined, table
 from attn_core.measures import CLASS_SCORES
 from attn_core.provenance import data_kind
 from attn_core.run import Run, from_dict, generation, standard
@@ -136,13 +132,7 @@ def quick_summary(record: dict, traces: Traces) -> pd.DataFrame | None:
     `experiments.document_table`. None where no gradients were traced."""
     if traces.gradient is None or record["run"]["encoder"].startswith(("han_", "flan_")):
         return None
-    documents = joined(
-        table(traces, p=traces.p),
-        correlation(traces),
-        permutation(traces)[["median_change"]],
-        ceilings(traces),
-        echo(traces),
-    )
+    documents = document_table(traces, epsilons=())
     return rounded(summary_table(documents, traces.classes))
 
 

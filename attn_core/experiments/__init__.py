@@ -31,18 +31,18 @@ BRACKETED = 300
 """First documents whose `bracket` is computed: each takes a twentieth of a second."""
 
 
-def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
+def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
-    those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search, of
+    those of `ceilings`; of `adversarial` for each of epsilons, with the suffixes @0.01 and @0.05, from one search, of
     single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
-    `echo`. What follows from them is left to `derived`.
+    `echo`. What follows from them is left to `derived`. Without epsilons it takes seconds.
     """
     bracketed = traces.readout is None and traces.classes > MOST_CLASSES
-    weights = None if bracketed else search.search(traces, seed=seed)
+    weights = None if bracketed or not epsilons else search.search(traces, seed=seed)
     at_epsilons = []
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         if weights is None:
             adversaries = bracket(traces.take(np.arange(min(BRACKETED, len(traces)))), epsilon)
         else:
