@@ -70,7 +70,8 @@ def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
 def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: Callable = shortened) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
-    without: `shortened` or `hidden`. gradient_unsigned: the gradient's size, which like attention does not say for which class a word speaks.
+    without: `shortened` or `hidden`. gradient_unsigned: the gradient's size, which like attention does not say for
+    which class a word speaks.
     """
     (draws,) = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)
     toward = np.where(traces.predicted == 1, 1.0, -1.0)
@@ -146,8 +147,11 @@ def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataF
 
 
 def masking_of(run: Run) -> pd.DataFrame:
-    """Rows of one training, trained here where its weights are not cached: `compared` beside deletion and `erased`, with
-    words removed and with words hidden (column erasing); measure 'model': its scores."""
+    """Rows of one training, trained here where its weights are not cached.
+
+    `compared` beside deletion, and `erased`, with words removed and with words hidden (column erasing); measure
+    'model': its scores.
+    """
     data, _, _ = inputs_of(run)
     model = trained_model(run, weights_of(run))
     order = fixed_order(data.splits["test"].doc_ids, run.corpus)

@@ -160,8 +160,9 @@ def masked(documents: Documents, share: float, rng: np.random.Generator) -> Docu
     """The documents with words hidden as UNKNOWN: each text with the chance `share`, of its words a share that is drawn
     evenly between none and all. Drawn anew for each epoch, it makes texts with erased words ordinary ones.
 
-    Madsen, Reddy & Chandar 2024 (masked fine-tuning, share 0.5; the abstract was read, share and rate are told at second
-    hand). Deviations: they fine-tune a pretrained model, whose mask is a word of its own; and only training is masked.
+    Madsen, Reddy & Chandar 2024 (masked fine-tuning, share 0.5; the abstract was read, share and rate are told at
+    second hand). Deviations: they fine-tune a pretrained model, whose mask is a word of its own; only training is
+    masked here.
     """
     if not share:
         return documents
