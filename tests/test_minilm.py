@@ -32,9 +32,21 @@ def weights_at_hand() -> bool:
 real_weights = pytest.mark.skipif(not weights_at_hand(), reason="without MiniLM's weights or tokenizers")
 
 
-def test_states_are_read_by_the_layers_that_gradients_go_through():
+def test_states_are_read_by_the_layers_that_gradients_go_through(monkeypatch):
     # the fused form differs on a GPU by more than gradients are checked to: a trace would be refused there
-    assert not torch.backends.mha.get_fastpath_enabled()
+    model = MiniLM(words=20, width=16, heads=2, depth=1).eval()
+    fused = []
+    as_written = torch.nn.TransformerEncoderLayer.forward
+
+    def watched(self, *inputs, **options):
+        fused.append(torch.backends.mha.get_fastpath_enabled())
+        return as_written(self, *inputs, **options)
+
+    monkeypatch.setattr(torch.nn.TransformerEncoderLayer, "forward", watched)
+    with torch.inference_mode():
+        model.levels(torch.tensor([[2, 7, 3]]), torch.tensor([3]))
+    assert fused == [False]
+    assert torch.backends.mha.get_fastpath_enabled()
 
 
 @pytest.fixture

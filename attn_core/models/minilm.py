@@ -3,7 +3,9 @@
 Its states equal those of the reference implementation (`transformers`) to 5e-6; `attn_data.pieces` makes its ids.
 """
 
+from contextlib import ContextDecorator
 from pathlib import Path
+from threading import Lock
 
 import torch
 from safetensors.torch import load_file
@@ -20,8 +22,25 @@ NAMES = {
 }
 """Part of torch's layer -> its name in the file; query, key and value are three there, one matrix here."""
 
-# Without gradients torch reads a layer by a fused form, whose states on a GPU are not those that gradients go through.
-torch.backends.mha.set_fastpath_enabled(False)
+
+class Unfused(ContextDecorator):
+    """While any thread is inside, torch reads layers as gradients go through them.
+
+    Without gradients it takes a fused form, whose states on a GPU differ by more than gradients are checked to.
+    """
+
+    lock = Lock()
+    inside = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            Unfused.inside += 1
+            torch.backends.mha.set_fastpath_enabled(False)
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            Unfused.inside -= 1
+            torch.backends.mha.set_fastpath_enabled(not Unfused.inside)
 
 
 class MiniLM(Encoder):
@@ -68,6 +87,7 @@ class MiniLM(Encoder):
             for _ in range(depth)
         )
 
+    @Unfused()
     def levels(self, ids: Tensor, lengths: Tensor) -> list[Tensor]:
         """States (B, L, width) after the embedding and after each layer; those of pads mean nothing."""
         beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]  # (B, L)
