@@ -158,4 +158,4 @@ def sentence(model: Classifier, vocabulary: tuple[str, ...]) -> dict[str, dict]:
     text = of_lists([ids], np.zeros(1, np.int64), np.zeros(1, np.int64))
     traces = trace(model, text, gradient=False, leave_one_out=False, progress=False)
     logits = traces.contribution[:, 0] + traces.bias[0]
-    return {"sentence": {"pieces": SENTENCE, "logit": logits.tolist()}}
+    return {"sentence": {"pieces": SENTENCE.split(), "logit": logits.tolist()}}
