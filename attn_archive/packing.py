@@ -211,8 +211,8 @@ def layer_of(run: Run) -> str:
 
 
 def shuffled(run: Run) -> dict[str, float]:
-    """A control, for the record: means of `experiments.echo` and ROC AUC of the same model that reads its test texts
-    with their words in a random order (start and end stay)."""
+    """A control, for the record: means of `experiments.echo` and, with two classes, ROC AUC of the same model that reads
+    its test texts with their words in a random order (start and end stay)."""
     inputs = inputs_of(run)
     test = inputs[0].splits["test"]
     rng = np.random.default_rng(run.seed)
@@ -221,9 +221,9 @@ def shuffled(run: Run) -> dict[str, float]:
         ids[start + 1 : end - 1] = rng.permutation(ids[start + 1 : end - 1])
     weights, _ = trained(run, inputs, progress=False)
     traces = attended(run, weights[run.selection], replace(test, ids=ids), progress=False)
-    auc = classification(traces.label, traces.outputs)["auc"]
     means = echo(traces)[list(MEASURES)].mean()
-    return {name: float(means[name]) for name in MEASURES} | {"auc": auc}
+    scores = classification(traces.label, traces.outputs)
+    return {name: float(means[name]) for name in MEASURES} | {name: scores[name] for name in ("auc",) if name in scores}
 
 
 # ---- beside another run ----------------------------------------------------------------------------------------------
