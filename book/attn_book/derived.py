@@ -294,24 +294,22 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
     return index.runs(corpus=corpora, encoder="lstm", **where)
 
 
-def adversaries(corpora: str | Iterable[str], every: bool = False, vectors: str = "") -> pd.DataFrame:
+def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
-    vectors: those of base and adversary; by default those of the archive's first generation. settled: whether the JSD
-    on the test set moved by at most 0.02 over the last five epochs. Of those that differ in their epochs alone the one
-    trained for most, unless each is asked for.
+    Of the archive's first generation. settled: whether the JSD on the test set moved by at most 0.02 over the last five
+    epochs. Of those that differ in their epochs alone the one trained for most, unless each is asked for.
     """
-    where = {"vectors": vectors} if vectors else {"generation": "first"}
     rows = index.runs(
         corpus=corpora,
         encoder="lstm",
         attention="tanh",
         divergence="any",
         source="archive",
-        **where,
+        generation="first",
     )
     bases = [
-        Run(corpus, seed=seed, vectors=vectors or first_vectors(corpus)).key
+        Run(corpus, seed=seed, vectors=first_vectors(corpus)).key
         for corpus in rows["corpus"].unique()
         for seed in SEEDS
     ]
