@@ -117,7 +117,8 @@ def prepare(run: Run) -> None:
 
 
 def without_traces(run: Run, result: store.Result) -> dict[str, pa.Table]:
-    """The tables of a [CLS] model, whose numbers are made when it is read: of documents those whose pieces are ranked."""
+    """The tables of a [CLS] model, whose numbers are made when it is read: of documents those whose pieces are
+    ranked."""
     documents = result.documents
     if documents is not None:
         documents = documents.dropna(subset="whole_input") if run.epochs else None
@@ -211,8 +212,8 @@ def layer_of(run: Run) -> str:
 
 
 def shuffled(run: Run) -> dict[str, float]:
-    """A control, for the record: means of `experiments.echo` and, with two classes, ROC AUC of the same model that reads
-    its test texts with their words in a random order (start and end stay)."""
+    """A control, for the record: means of `experiments.echo` and, with two classes, ROC AUC of the same model that
+    reads its test texts with their words in a random order (start and end stay)."""
     inputs = inputs_of(run)
     test = inputs[0].splits["test"]
     rng = np.random.default_rng(run.seed)

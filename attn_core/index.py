@@ -48,8 +48,8 @@ def runs(**where: object) -> pd.DataFrame:
 
     Fields that are not named are at their defaults, but for corpus, encoder, attention and seed, which are free; so are
     those of ALONG. Pretrained encoders are left out unless encoder, family, layer or key is named. generation="first"
-    asks for the models that the archive began with, in place of those that `Run` makes by default. Runs of seeds outside
-    the book's list are found by their seed alone.
+    asks for the models that the archive began with, in place of those that `Run` makes by default. Runs of seeds
+    outside the book's list are found by their seed alone.
 
     Columns: key; source ('archive' or 'cache'; to ask for 'all' or 'any' frees it, as not to name it); family; the
     fields of `Run` (base: its key); base_seed and base_divergence; generation, see `run.generation`; variant (fields

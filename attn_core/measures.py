@@ -101,7 +101,8 @@ def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
 
 
 def partial_rank(x: ArrayLike, y: ArrayLike, *covariates: ArrayLike) -> float:
-    """Spearman's correlation of x and y (D,) net of covariates (D,), of their ranks' residuals on the covariates' ranks.
+    """Spearman's correlation of x and y (D,) net of covariates (D,), of their ranks' residuals on the covariates'
+    ranks.
 
     0 says that, where the covariates are equal, x tells nothing of y; NaN where nothing is left of x or y.
     """

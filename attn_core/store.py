@@ -71,8 +71,8 @@ class Result:
 
     source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the numbers alone, and where the
     archive keeps none. numbers: measure, statistic, predicted, bin, value. documents: None outside the archive, and for
-    further seeds (see attn_archive/packing.py). against: one row per document, the run beside the one it is compared with
-    (`packing.compared_with`), or None. digest: SHA-256 of the file of the traces, '' without one.
+    further seeds (see attn_archive/packing.py). against: one row per document, the run beside the one it is compared
+    with (`packing.compared_with`), or None. digest: SHA-256 of the file of the traces, '' without one.
     """
 
     record: dict

@@ -1,10 +1,10 @@
 """Tests of attention put to attention of known quality, and Serrano & Smith's statements under dealt weights: tables in
 data/measured, of the archive's traces, made by `python -m benchmarks --tests [sst …]` in about an hour.
 
-tests.csv: how well each test of a text tells good from bad attention, areas under the curve (`known.told_apart`). Columns
-corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low, high, n_seeds,
-documents. Five seeds and the documents that all keep, intervals of both; of indomain-300 also seed 10 alone with all its
-documents, n_seeds 1, intervals over these. Gradients: of the model without context.
+tests.csv: how well each test of a text tells good from bad attention, areas under the curve (`known.told_apart`).
+Columns corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low,
+high, n_seeds, documents. Five seeds and the documents that all keep, intervals of both; of indomain-300 also seed 10
+alone with all its documents, n_seeds 1, intervals over these. Gradients: of the model without context.
 neighbours.csv: by corpus and test of the verdict what weights as even as a model's own would get: dealt (its own, dealt
 anew), ideal (`known.decision_preserving`).
 dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention and when weights are dealt anew.

@@ -1,4 +1,5 @@
-"""MiniLM as an encoder: two small layers of random weights; what needs the real weights is skipped where they are not."""
+"""MiniLM as an encoder: two small layers of random weights; what needs the real weights is skipped where they are
+not."""
 
 from itertools import pairwise
 

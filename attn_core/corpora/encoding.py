@@ -26,7 +26,8 @@ ENCODING = 1
 """Raised by hand when the same text, or bAbI's generator, is meant to give other arrays; all are then made anew."""
 
 PREPARE: dict[str, Callable[..., Prepared]] = {"planted": planted}
-"""Corpus -> function that gives its texts; its arguments are the corpus's options. attn_data has those of the papers."""
+"""Corpus -> function that gives its texts; its arguments are the corpus's options. attn_data has those of the
+papers."""
 
 VERSIONS: dict[str, str] = {}
 """Corpus that the user registered -> version, see `foreign.register_corpus`."""

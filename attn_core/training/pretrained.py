@@ -1,9 +1,9 @@
 """MiniLM under the papers' attention: fine-tuned end to end, or frozen with a head on the states of one layer.
 
-Not in the three papers. AdamW with two rates, the encoder's and the head's, which rise for a tenth of the steps and fall
-to 0; gradients clipped; mean binary cross-entropy; all epochs are run and the last weights kept, nothing is chosen by
-dev. A head on a frozen layer has a rate that falls from the start, and reads states divided by their deviation, so that
-a rate fits all layers.
+Not in the three papers. AdamW with two rates, the encoder's and the head's, which rise for a tenth of the steps and
+fall to 0; gradients clipped; mean binary cross-entropy; all epochs are run and the last weights kept, nothing is chosen
+by dev. A head on a frozen layer has a rate that falls from the start, and reads states divided by their deviation, so
+that a rate fits all layers.
 """
 
 from collections.abc import Callable
@@ -167,8 +167,8 @@ def trained_model(run: Run, arrays: Arrays, data: Encoded, *bases: Arrays) -> Cl
 
 
 def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
-    """Traces of the test set: with both gradients, and with leave-one-out of `deleted`; of equal weights and of a frozen
-    layer scores and contributions alone."""
+    """Traces of the test set: with both gradients, and with leave-one-out of `deleted`; of equal weights and of a
+    frozen layer scores and contributions alone."""
     model = trained_model(run, arrays, data, *bases)
     test = data.splits["test"]
     ranks = run.layer < 0 and run.attention != "uniform"
