@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 from IPython.display import HTML
 
-from attn_book.page import PARTS
+from attn_book.page import PARTS, YOURS
 from attn_book.words import DATA, ENCODERS, PART, SETS, number
 from attn_core import index
 
@@ -112,6 +112,17 @@ def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
 
 table = PARTS.table
 """HTML of a plain table of heads and lines, in a window of its own; all cells but those that are HTML are escaped."""
+
+
+def means(rows: pd.DataFrame, digits: int = 2) -> HTML:
+    """Rows of `index.over_seeds` by corpus, and of `page.chosen` below them, for a reader: names for keys, no index."""
+    keys = rows.columns.intersection(["corpus", "encoder", "score"])
+    lines = []
+    for label, row in rows.replace(SETS | ENCODERS).iterrows():
+        mean, low, high = [number(row[name], f".{digits}f") for name in ("mean", "low", "high")]
+        cells = [mean, YOURS] if label == YOURS else [f"{mean} ({low} to {high})", int(row["n_seeds"])]
+        lines.append([*row[keys], *cells])
+    return HTML(PARTS.table([*keys, "mean (95 %)", "seeds"], lines))
 
 
 def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
