@@ -49,7 +49,7 @@ def pieces(text: str) -> list[str]:
     """Everything of a page that data enter, with this text in each."""
     shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
     with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
-        with patch.object(figures, "read_sentence", lambda _: (row, {"bias": 0.0})):
+        with patch.object(figures, "read_sentence", lambda _: (row, {"bias": 0.0, "p": 0.5})):
             figures.widget("move", [text])
         with patch.dict(page.CHANGED, {"sentence": text}, clear=True):
             page.expect(False, "x")

@@ -97,7 +97,10 @@ def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say
     assert (
         len(stored) == min(result.record["n_test"], packing.BUDGETS["second"].documents) and stored["doc_id"].is_unique
     )
-    assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
+    bracketed = "jsd_exact@0.05" not in stored  # of several classes
+    assert bracketed == (few.classes > 2)
+    if not bracketed:
+        assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
     fresh = correlation(few).join(echo(few)[list(MEASURES)])
     kept = stored.set_index("doc_id").loc[few.doc_id]
     assert ("tau_attention_loo" in stored) == ("tau_attention_loo" in fresh), "left out of both on long texts"
@@ -105,10 +108,11 @@ def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say
         np.testing.assert_allclose(fresh[column], kept[column], atol=2e-4, equal_nan=True, err_msg=column)
     of_all = result.numbers.query("predicted == 'all' and bin == 'all' and statistic == 'mean'").set_index("measure")
     if len(stored) == result.record["n_test"]:
-        for column in ("tau_attention_gradient", "median_change", "jsd_exact@0.05", *MEASURES):
+        for column in {"tau_attention_gradient", "median_change", "jsd_exact@0.05", *MEASURES} & set(stored):
             assert stored[column].mean() == pytest.approx(of_all.value[column], abs=2e-5)
-        scores = classification(stored["label"].to_numpy(), stored["p"].to_numpy())
-        assert {name: result.record[name] for name in scores} == pytest.approx(scores, abs=1e-4)
+        if not bracketed:
+            scores = classification(stored["label"].to_numpy(), stored["p"].to_numpy())
+            assert {name: result.record[name] for name in scores} == pytest.approx(scores, abs=1e-4)
 
 
 @pytest.mark.parametrize("key", ERASURE)
