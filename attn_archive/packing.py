@@ -223,8 +223,11 @@ def shuffled(run: Run) -> dict[str, float]:
     weights, _ = trained(run, inputs, progress=False)
     traces = attended(run, weights[run.selection], replace(test, ids=ids), progress=False)
     means = echo(traces)[list(MEASURES)].mean()
+    numbers = {name: float(means[name]) for name in MEASURES}
     scores = classification(traces.label, traces.outputs)
-    return {name: float(means[name]) for name in MEASURES} | {name: scores[name] for name in ("auc",) if name in scores}
+    if "auc" in scores:
+        numbers["auc"] = scores["auc"]
+    return numbers
 
 
 # ---- beside another run ----------------------------------------------------------------------------------------------

@@ -131,9 +131,13 @@ def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_
         run = Run("sst", "minilm_random", seed=10, layer=layer, base=RUN, epochs=1)
         arrays = pretrained.fit(run, data, None, False, base).weights["dev"]
         assert set(arrays) == {
-            "encoder.scale", "attention.project.weight", "attention.project.bias", "attention.v.weight",
-            "decoder.weight", "decoder.bias",
-        }  # fmt: skip
+            "encoder.scale",
+            "attention.project.weight",
+            "attention.project.bias",
+            "attention.v.weight",
+            "decoder.weight",
+            "decoder.bias",
+        }
         model = pretrained.trained_model(run, arrays, data, base)
         arguments = inputs(model, data.splits["train"], np.arange(200))
         h, scores = model.states_and_scores(**arguments)
