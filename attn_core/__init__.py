@@ -6,7 +6,10 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     load_weights, trace, Traces     a model that was trained elsewhere, and the traces of any model
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
     register_corpus, …              your own data, encoder (register_encoder) or attention (register_attention)
+    study                           every test of the book on your own texts
 """
+
+from importlib import import_module
 
 from attn_core.foreign import load_weights, register_attention, register_corpus, register_encoder
 from attn_core.index import numbers, over_seeds, side
@@ -26,14 +29,23 @@ __all__ = [
     "register_corpus",
     "register_encoder",
     "side",
+    "study",
     "trace",
 ]
 
 
-def __getattr__(name: str):
-    """`trace`, imported when it is first asked for: torch takes seconds to load, and the other names do without."""
-    if name == "trace":
-        from attn_core.tracing import trace
+LAZY = {
+    "study": "attn_study.study",
+    "trace": "attn_core.tracing",
+}
+"""Name -> module that it is imported from when it is first asked for: torch takes seconds, the other names do without."""
 
-        return trace
+
+def __getattr__(name: str):
+    if name in LAZY:
+        return getattr(import_module(LAZY[name]), name)
     raise AttributeError(f"module 'attn_core' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY})

@@ -26,6 +26,7 @@ from traitlets.config import Config
 import attn_book
 import attn_core
 import attn_data
+import attn_study
 from attn_book.page import minus
 from attn_build import PARTS
 from attn_build.plain import mark, named, readable
@@ -51,6 +52,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PACKAGES = (
     Path(attn_core.__file__).parent,
     Path(attn_data.__file__).parent,
+    Path(attn_study.__file__).parent,
     Path(attn_book.__file__).parent,
     Path(__file__).parent,
 )
