@@ -5,14 +5,15 @@ tests.csv: how well each test of a text tells good from bad attention, areas und
 Columns corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low,
 high, n_seeds, documents. Five seeds and the documents that all keep, intervals of both; of indomain-300 also seed 10
 alone with all its documents, n_seeds 1, intervals over these. Gradients: of the model without context.
-neighbours.csv: by corpus and test of the verdict what weights as even as a model's own would get: dealt (its own, dealt
-anew), ideal (`known.decision_preserving`).
-dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention and when weights are dealt anew.
+neighbours.csv: by corpus, test and kind of weights (KINDS) what the verdict counts: value, low, high (over seeds and
+documents), documents. Vectors made by counting, five seeds, the documents that all keep. Gradients: as above.
+dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention, when weights are dealt anew, and
+under weights of maximal leverage.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -24,18 +25,35 @@ from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
 from attn_core import Run, obtain
 from attn_core.experiments import erasure
-from attn_core.experiments.known import GOOD, TESTS, decision_preserving, is_like, told_apart
+from attn_core.experiments.known import (
+    GOOD,
+    TESTS,
+    has_no_far_twin,
+    is_like,
+    maximal_leverage,
+    moves_when_shuffled,
+    told_apart,
+)
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import bootstrap_interval, crossed_interval
-from attn_core.run import COUNTED, SEEDS, first_vectors
+from attn_core.run import COUNTED, SEEDS
 from attn_core.traces import Traces, chunks
 
 FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
 
-MOVED = 0.1
-"""Median change from which on shuffling moves a text."""
+LITTLE = 0.1
+"""Median change below which shuffling changes a text little."""
+
+FAR = 0.4
+"""JSD beyond which an attention is another one."""
+
+KINDS = ("own", "dealt", *GOOD)
+"""Weights: the model's own, these dealt anew, and each of `known.GOOD`."""
+
+DEALS = 20
+"""Of the kind dealt."""
 
 
 def write(folder: Path, corpora: Iterable[str] = ()) -> None:
@@ -45,7 +63,7 @@ def write(folder: Path, corpora: Iterable[str] = ()) -> None:
     for corpus in chosen:
         if corpus in CORPORA:
             tables["tests"].append(pd.DataFrame(areas(corpus)))
-            tables["neighbours"].append(neighbours(corpus))
+            tables["neighbours"].append(pd.DataFrame(neighbours(corpus)))
         else:
             tables["dealt"].append(statements_dealt(corpus))
     for name, made in tables.items():
@@ -105,26 +123,60 @@ def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
     return rows
 
 
-def neighbours(corpus: str) -> pd.DataFrame:
-    runs = runs_of(corpus, first_vectors(corpus))
-    models = shared(runs)
-    goods = [decision_preserving(model) for model in models]
+def neighbours(corpus: str) -> list[dict]:
+    """Rows of one data set: what the verdict counts, under each of KINDS of weights."""
+    recurrent = shared(runs_of(corpus, COUNTED))
+    without_context = shared(runs_of(corpus, COUNTED, "average"))
     rows = []
-    for i, (run, model, good) in enumerate(zip(runs, models, goods, strict=True)):
-        dealt = [weights_dealt_anew(model, 20 * run.seed + deal) for deal in range(20)]
-        rows.append(("permutation", moved(good), np.mean([moved(weights) for weights in dealt])))
-        names = [TESTS["names"](weights, model).mean() for weights in dealt]
-        rows.append(("names", TESTS["names"](good, model).mean(), np.mean(names)))
-        if i:
-            apart = [-is_like(weights, models[0]).mean() for weights in dealt]
-            rows.append(("stable", -is_like(good, goods[0]).mean(), np.mean(apart)))
-    means = pd.DataFrame(rows, columns=["test", "ideal", "dealt"]).groupby("test").mean()
-    return means.reset_index().assign(corpus=corpus)
+    for kind in KINDS:
+        weights = [drawn(kind, model, run.seed) for run, model in zip(runs_of(corpus, COUNTED), recurrent, strict=True)]
+        values = {
+            "permutation": each(weights, recurrent, changes_little),
+            "adversaries": each(weights, recurrent, has_far_twin),
+            "names": each(weights, recurrent, TESTS["names"]),
+            "stable": each(weights[1:], [weights[0] if kind in GOOD else recurrent[:1]] * 4, distance_to),
+        }
+        weights = [drawn(kind, model, seed) for seed, model in zip(SEEDS, without_context, strict=False)]
+        values["gradients"] = each(weights, without_context, TESTS["gradients"])
+        for test, numbers in values.items():
+            low, high = crossed_interval(numbers)
+            row = {"corpus": corpus, "test": test, "kind": kind, "value": numbers.mean(), "low": low, "high": high}
+            rows.append(row | {"documents": numbers.shape[1]})
+    return rows
 
 
-def moved(weights: Traces) -> float:
-    """Share of texts that shuffling moves by MOVED or more."""
-    return float((TESTS["permutation"](weights, weights) >= MOVED).mean())
+def drawn(kind: str, model: Traces, seed: int) -> list[Traces]:
+    """A model's documents under weights of this kind; dealt anew, several times."""
+    if kind == "own":
+        return [model]
+    if kind == "dealt":
+        return [weights_dealt_anew(model, DEALS * seed + deal) for deal in range(DEALS)]
+    return [GOOD[kind](model)]
+
+
+def each(weights: list[list[Traces]], models: list, number: Callable) -> np.ndarray:
+    """A number (S, D) of each seed's documents, the mean over its deals."""
+    return np.array(
+        [
+            np.mean([number(dealt, model) for dealt in drawn_weights], axis=0)
+            for drawn_weights, model in zip(weights, models, strict=True)
+        ]
+    )
+
+
+def changes_little(weights: Traces, _: Traces) -> np.ndarray:
+    """Whether shuffling moves a document by less than LITTLE."""
+    return moves_when_shuffled(weights, weights) < LITTLE
+
+
+def has_far_twin(weights: Traces, _: Traces) -> np.ndarray:
+    """Whether another attention with the same answer lies beyond FAR."""
+    return -has_no_far_twin(weights, weights) > FAR
+
+
+def distance_to(weights: Traces, first: list[Traces]) -> np.ndarray:
+    """JSD to the first seed's weights."""
+    return -is_like(weights, first[0])
 
 
 # What of Serrano & Smith's statements is arithmetic: erasing an item moves the logits by its weight times its distance
@@ -134,8 +186,13 @@ def moved(weights: Traces) -> float:
 
 def statements_dealt(corpus: str) -> pd.DataFrame:
     traces = obtain(Run(corpus, "han_rnn")).traces
-    both = {"attention": statements_in(traces), "dealt": expected_when_dealt(traces)}
-    return pd.DataFrame(both).rename_axis("number").reset_index().assign(corpus=corpus)
+    several = traces.take(np.flatnonzero(traces.lengths > 1))
+    kinds = {
+        "attention": statements_in(traces),
+        "dealt": expected_when_dealt(traces),
+        "leverage": statements_in(maximal_leverage(several)),
+    }
+    return pd.DataFrame(kinds).rename_axis("number").reset_index().assign(corpus=corpus)
 
 
 def statements_in(traces: Traces, seed: int = 0) -> pd.Series:

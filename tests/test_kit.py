@@ -32,18 +32,12 @@ def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
 
 
 @built
-def test_the_handouts_grid_is_the_verdicts_without_its_entries():
-    grid, own = (
-        text.select_one(".wide table, .attn-grid table")
-        for text in (
-            soup("handouts.html"),
-            BeautifulSoup((TEACH.parent / "verdict.html").read_text(encoding="utf-8"), "html.parser"),
-        )
-    )
-    assert [one.text for one in grid.select("th")] == [one.text for one in own.select("th")]
-    assert len(grid.select("tbody td")) == len(own.select("tbody td")) and not "".join(
-        one.text for one in grid.select("tbody td")
-    )
+def test_the_handouts_have_the_verdicts_claims_without_answers():
+    empty = soup("handouts.html").select_one(".wide table")
+    page = BeautifulSoup((TEACH.parent / "verdict.html").read_text(encoding="utf-8"), "html.parser")
+    assert [head.text for head in empty.select("th")] == [head.text for head in page.select(".attn-claims th")]
+    assert len(empty.select("tbody td")) == len(page.select(".attn-claims .claim td"))
+    assert not "".join(cell.text for cell in empty.select("tbody td"))
     assert len(soup("handouts.html").select("ol > li")) == 10
 
 

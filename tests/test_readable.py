@@ -13,7 +13,7 @@ TOKENS = {
     "attn_archive": 5_300,
     "attn_data": 15_800,
     "attn_study": 9_000,
-    "book/attn_book": 14_900,
+    "book/attn_book": 14_870,
     "book/attn_build": 9_510,
     "book/attn_cli": 3_000,
 }

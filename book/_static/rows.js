@@ -43,41 +43,6 @@
     bar.append(count); box.prepend(bar); apply();
   }
 
-  // Class attn-grid: a cell's text under the table on hover, focus and tap; arrow keys move; a click, or a second tap,
-  // follows the cell's link. Without this the text is the cell's title.
-  const grid = box => {
-    const detail = box.querySelector(".attn-detail"), cells = [...box.querySelectorAll("td a")], lines = new Map();
-    let chosen = null, again = true;
-    const show = cell => {
-      chosen?.classList.remove("chosen"); cells.forEach(one => { one.tabIndex = one === cell ? 0 : -1; });
-      chosen = cell; cell.classList.add("chosen");
-      const link = Object.assign(document.createElement("a"), { href: cell.href, textContent: "its page" });
-      detail.replaceChildren(cell.dataset.told + ". ", link);
-    };
-    for (const cell of cells) {
-      const row = cell.closest("tr");
-      lines.set(row, [...(lines.get(row) ?? []), cell]);
-      cell.dataset.told = cell.title; cell.removeAttribute("title"); cell.tabIndex = cell === cells[0] ? 0 : -1;
-      cell.onpointerenter = event => { if (event.pointerType === "mouse") show(cell); };
-      cell.onpointerdown = event => { again = event.pointerType === "mouse" || chosen === cell; };
-      cell.onfocus = () => show(cell);
-      cell.onclick = event => { if (!again) event.preventDefault(); again = true; show(cell); };
-    }
-    box.onkeydown = event => {
-      const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-      if (!step || !cells.includes(event.target)) return;
-      event.preventDefault();
-      const rows = [...lines.values()], y = rows.findIndex(row => row.includes(event.target));
-      const x = cell => cell.closest("td").cellIndex, row = rows[y + step[0]] ?? rows[y];
-      const next = step[1] ? row[row.indexOf(event.target) + step[1]]
-        : row.reduce((a, b) => Math.abs(x(a) - x(event.target)) <= Math.abs(x(b) - x(event.target)) ? a : b);
-      next?.focus();
-    };
-  };
-
-  const start = () => {
-    document.querySelectorAll(".attn-rows").forEach(enhance);
-    document.querySelectorAll(".attn-grid").forEach(grid);
-  };
+  const start = () => document.querySelectorAll(".attn-rows").forEach(enhance);
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
 })();

@@ -49,7 +49,9 @@ def pair_of_cells(rules: pd.DataFrame) -> list[str]:
         return ["–", "–"]
     off = rules[rules["verdict"] == "differs"]
     above = (off["ours"] > off["reported"]).all()
-    sign = "" if off.empty else " ▲" if above else " ▼"
+    sign = ""
+    if len(off):
+        sign = " ▲" if above else " ▼"
     printed = number(rules["reported"].mean(), ".2f")
     ours = number(rules["ours"].mean(), ".2f")
     return [printed, ours + sign]
@@ -62,7 +64,9 @@ def side_of(verdicts: pd.Series) -> tuple[str, str]:
         return "yes", "as printed"
     if (verdicts == "differs").all():
         return "no", "differs"
-    return "part", f"{holds.sum()} of {len(holds)} as printed" if holds.any() else "undecided"
+    if holds.any():
+        return "part", f"{holds.sum()} of {len(holds)} as printed"
+    return "part", "undecided"
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:

@@ -1,6 +1,5 @@
-"""The tests of the three papers, and how well they tell attention of known quality from bad."""
+"""The claims of the three papers and what decides them; how well tests tell attention of known quality from bad."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,12 @@ PAPERS = {
     "jain": "Jain & Wallace",
     "serrano": "Serrano & Smith",
     "wiegreffe": "Wiegreffe & Pinter",
-    "ours": "this book",
+    "ours": "This book",
 }
 
-
-@dataclass
-class Test:
-    """A test of one of the papers, as verdict.yml has it; its head says what the fields hold."""
-
-    paper: str
-    asks: str
-    number: str
-    line: float
-    good: str
-    page: str
-    form: str
-
-
-_FILE = Path(__file__).with_name("verdict.yml")
-TESTS = {name: Test(**fields) for name, fields in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()}
+_FILE = yaml.safe_load(Path(__file__).with_name("verdict.yml").read_text(encoding="utf-8"))
+TESTS = _FILE["tests"]
+CLAIMS = _FILE["claims"]
 
 CORPORA = ("sst", "agnews", "20news", "imdb")
 """Data sets of two classes with deletions, of which five seeds keep the same documents."""
@@ -79,5 +65,5 @@ def survivors() -> set[tuple[str, str]]:
 
 
 def neighbours() -> pd.DataFrame:
-    """By corpus and test what weights as even as a model's own get: dealt (its own anew), ideal (for the decision)."""
-    return measured("neighbours.csv").set_index(["corpus", "test"])
+    """What the verdict counts under other weights: corpus, test, kind, value, low, high, documents."""
+    return measured("neighbours.csv")

@@ -64,7 +64,7 @@ def one_sheet(root: Path) -> str:
             key = "src" if tag.get("src") else "href"
             tag[key] = urljoin(f"{page}.html", tag[key])  # as seen from the folder of the book
         heads |= dict.fromkeys(map(str, [*soup.head.select("link[rel=stylesheet]"), *scripts(soup, our_scripts)]))
-        for tag in soup.article.select("details, .admonition.dropdown"):
+        for tag in soup.article.select("details:not(.attn-claims details), .admonition.dropdown"):
             tag.decompose()
         within_the_sheet(soup.article, page, chain)
         sections.append((anchor(page), str(soup.article)))

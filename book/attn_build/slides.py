@@ -38,7 +38,7 @@ def write_kit(root: Path) -> None:
     """Write _build/html/teach/session-1.html to -5.html, and handouts.html.
 
     Each row of a session's table is a slide; the guess and the figures of the page that it names follow. Handouts: the
-    verdict's grid without entries, the ten statements, a triangle, and every session's figures without title.
+    verdict's claims without answers, the ten statements, a triangle, and every session's figures without title.
     """
     built = root / "_build" / "html"
     target = built / FOLDER
@@ -56,8 +56,8 @@ def write_kit(root: Path) -> None:
         write(target / f"session-{number}.html", "slides.html", number=number, title=title, slides=slides)
         for slide in slides:
             figures |= {str(figure.svg): slide.question for figure in slide.figures}
-    grid = built_page(built, "verdict").select_one(".attn-grid table")
-    for cell in grid.select("tbody td"):
+    grid = built_page(built, "verdict").select_one(".attn-claims table")
+    for cell in grid.select("tbody td, .why"):
         cell.clear()
     statements = built_page(built, COURSE).select_one("#ten-statements ol")
     write(target / "handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
