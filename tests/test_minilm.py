@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_core import Run
+from attn_core import Run, index, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents, pad
 from attn_core.corpora.text import SEP
@@ -288,6 +288,23 @@ def test_a_logit_is_the_weighted_sum_of_its_pieces_numbers():
     assert np.abs(traces.logits[:, 0] - logits).max() <= 1e-5
     sentence = piecewise.sentence(model, vocabulary)["sentence"]
     assert [vocabulary[i] for i in pieces.pieces([piecewise.SENTENCE])[0]] == sentence["pieces"]
+
+
+def test_every_stored_output_is_the_weighted_sum_of_its_pieces_numbers():
+    # what the archive says of a text, from what it keeps of its pieces; both are rounded there
+    stored = index.runs(encoder=["minilm", "minilm_random"], family="pretrained", attention="tanh", source="archive")
+    texts = 0
+    for key in stored["key"]:
+        result = store.read(store.archive_folder(), key)
+        if result.traces is None or result.documents is None:
+            continue
+        traces = result.traces
+        weighted = traces.attention.astype(float) * traces.contribution[:, 0]
+        z = np.add.reduceat(weighted, traces.offsets[:-1]) + traces.bias[0]
+        p = result.documents.set_index("doc_id").loc[traces.doc_id, "p"]
+        assert np.abs(1 / (1 + np.exp(-z)) - p).max() < 2e-6, key
+        texts += len(traces)
+    assert texts > 3000
 
 
 @real_weights
