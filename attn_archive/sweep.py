@@ -291,9 +291,14 @@ def lost_scheduler(client) -> str:
 @contextmanager
 def cluster(scheduler: str, jobs: int):
     """A client of the Dask scheduler at an address; without one, of `jobs` processes of one thread each, which last as
-    the block. AttnError where none answers."""
+    the block, on this machine's GPUs where it has any. AttnError where none answers."""
     from distributed import Client
 
+    from attn_archive import cards
+
+    free = [] if scheduler else cards.free_memory()
+    if free:
+        jobs = cards.fitting(jobs, free)
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     processes = {
         "n_workers": jobs,
@@ -314,4 +319,6 @@ def cluster(scheduler: str, jobs: int):
             "--host 127.0.0.1' (other machines: README) and give the address it prints, such as tcp://127.0.0.1:8786"
         ) from error
     with client:
+        if len(free) > 1:
+            client.register_plugin(cards.OneCard(len(free)))
         yield client
