@@ -32,7 +32,7 @@ def check(label: str, *answer: object) -> bool:
 def items_of(answer: Any) -> list:
     """Numbers and words of an answer; case does not count."""
     flat = np.ravel(sorted(answer) if isinstance(answer, set) else answer).tolist()
-    return [item.strip().casefold() if isinstance(item, str) else item for item in flat]
+    return [item if isinstance(item, int | float) else str(item).strip().casefold() for item in flat]
 
 
 def mistake(entry: dict, answer: list, general: dict) -> str:
