@@ -18,7 +18,7 @@ CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sou
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WORDS, WIDTH, TEN = 900, 72, 10
-FRONT, ALL_WORDS, WORDS_A_NUMERAL = 500, 23_500, 20
+FRONT, ALL_WORDS, WORDS_A_NUMERAL = 500, 24_000, 20
 
 
 @cache
