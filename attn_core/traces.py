@@ -151,9 +151,7 @@ class Traces:
 
     def first_largest(self, values: ndarray) -> ndarray:
         """The token (of all T) with each document's largest value (T,), the first of several, (D,)."""
-        largest = np.maximum.reduceat(values, self.offsets[:-1])
-        tokens = np.flatnonzero(~(values < largest[self.owner]))  # all tokens of a document whose values are NaN
-        return tokens[np.searchsorted(tokens, self.offsets[:-1])]
+        return first_largest(values, self.offsets)
 
     def take(self, rows: ArrayLike) -> "Traces":
         """The same traces for some documents, in the order asked for."""
@@ -305,6 +303,13 @@ def sigmoid(logit: ndarray) -> ndarray:
 def totals(values: ndarray, offsets: ndarray) -> ndarray:
     """Sums within documents, (..., T) -> (..., D)."""
     return np.add.reduceat(values, offsets[:-1], axis=-1)
+
+
+def first_largest(values: ndarray, offsets: ndarray) -> ndarray:
+    """Where (of all T) each document's largest value stands, the first of several, (D,); of NaN alone the first."""
+    largest = np.maximum.reduceat(values, offsets[:-1])
+    tokens = np.flatnonzero(~(values < np.repeat(largest, np.diff(offsets))))
+    return tokens[np.searchsorted(tokens, offsets[:-1])]
 
 
 # Documents side by side

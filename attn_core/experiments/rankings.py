@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.tables import IDENTITY
+from attn_core.traces import first_largest
 
 RANKINGS = (
     "attention",
@@ -37,15 +38,9 @@ def agreement(values: ndarray, deletion: ndarray, offsets: ndarray) -> tuple[nda
     """Whether the largest of values (T,) is that of deletion (T,) in each text, and Kendall's tau-b of the two, each
     (D,) float64; NaN for texts of one item."""
     several = np.diff(offsets) > 1
-    same = largest(values, offsets) == largest(deletion, offsets)
+    same = first_largest(values, offsets) == first_largest(deletion, offsets)
     tau, _ = kendall_ragged(values, deletion, offsets)
     return np.where(several, same, np.nan), np.where(several, tau, np.nan)
-
-
-def largest(values: ndarray, offsets: ndarray) -> ndarray:
-    """Where in each text the largest value stands, the first of several, (D,)."""
-    ends = offsets[1:]
-    return np.array([values[start:end].argmax() for start, end in zip(offsets, ends, strict=False)])
 
 
 def without_each(texts: list[ndarray], offsets: ndarray, starts: ndarray) -> list[ndarray]:

@@ -12,6 +12,7 @@ from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import CLS, SEP
 from attn_core.experiments.correlation import kendall_ragged, tops
 from attn_core.experiments.echo import echo, elsewhere
+from attn_core.experiments.rankings import without_each
 from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces, each_alone
 from attn_core.tracing import trace
@@ -115,24 +116,20 @@ def whole_words(
     top_<ranking>_is_top_loo and top_chance of `correlation.tops`, and the same @words with tau_attention_loo@words.
     """
     numbers = {name: float(column.mean()) for name, column in tops(traces).items() if name.startswith("top_")}
-    ids = documents.ids[documents.inner]
-    start = begins_word(vocabulary)[ids]
+    start = begins_word(vocabulary)[documents.ids[documents.inner]]
     start[traces.offsets[:-1]] = True
     first = np.flatnonzero(start)  # (W,) where each word begins
-    word_of = np.cumsum(start) - 1  # (T,)
     document_of = traces.owner[first]  # (W,)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(document_of, minlength=len(traces)))])
 
     several = np.diff(offsets)[document_of] > 1
-    without = []
-    for word in np.flatnonzero(several):
-        document = document_of[word]
-        text = slice(traces.offsets[document], traces.offsets[document + 1])
-        without.append(ids[text][word_of[text] != word])
+    texts = np.split(documents.ids, documents.offsets[1:-1])
+    shortened = without_each(texts, traces.offsets, first)
+    lists = [shortened[word][1:-1] for word in np.flatnonzero(several)]
     owner = document_of[several]
-    shortened = of_lists(without, documents.labels[owner], documents.doc_ids[owner])
     change = np.full(len(first), np.nan)
-    p = trace(model, shortened, gradient=False, leave_one_out=False, progress=False).p
+    without = of_lists(lists, documents.labels[owner], documents.doc_ids[owner])
+    p = trace(model, without, gradient=False, leave_one_out=False, progress=False).p
     change[several] = p - traces.p[owner]
 
     attention = np.add.reduceat(traces.attention, first)
