@@ -7,6 +7,7 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
     register_corpus, …              your own data, encoder (register_encoder) or attention (register_attention)
     study                           every test of the book on your own texts
+    check, heat_map                 the tests that any model with attention can be put to; a text with its attention
 """
 
 from importlib import import_module
@@ -21,6 +22,8 @@ from attn_core.version import __version__ as __version__
 __all__ = [
     "Run",
     "Traces",
+    "check",
+    "heat_map",
     "load_weights",
     "numbers",
     "obtain",
@@ -35,6 +38,8 @@ __all__ = [
 
 
 LAZY = {
+    "check": "attn_study.check",
+    "heat_map": "attn_study.heat_map",
     "study": "attn_study.study",
     "trace": "attn_core.tracing",
 }

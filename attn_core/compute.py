@@ -15,8 +15,10 @@ import torch
 from attn_core import foreign, rows, store
 from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
+from attn_core.errors import AttnError
 from attn_core.measures import classification
-from attn_core.run import PRETRAINED, RECIPE, Run, as_dict, bases, weights_key
+from attn_core.models.hierarchical import from_arrays
+from attn_core.run import PRETRAINED, RECIPE, Run, as_dict, bases, command, weights_key
 from attn_core.store import Result
 from attn_core.traces import Arrays, Traces
 from attn_core.training import Recipe, cls, compute_device, guide, imitate, jain, pretrained, serrano
@@ -73,6 +75,19 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     if not foreign.unversioned(run):
         rows.save(folder, record, reading)
     return Result(record, reading) if isinstance(reading, Traces) else Result(record, documents=reading)
+
+
+def model_of(run: Run) -> torch.nn.Module:
+    """A run's trained network, of the weights in the cache; AttnError, see `Result.model`."""
+    if not has_weights(run):
+        hint = foreign.unversioned(run) or f"train it: {command(run)} --fresh"
+        raise AttnError(f"the weights of {run.key} are not in the cache; {hint}")
+    arrays = weights_of(run)
+    if run.family == "hierarchical":
+        return from_arrays(run.encoder, arrays)
+    if run.family == "pretrained":
+        return pretrained.trained_model(run, arrays, inputs_of(run)[0], *map(weights_of, bases(run)))
+    return jain.trained_model(run, arrays)
 
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:

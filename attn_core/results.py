@@ -1,5 +1,7 @@
 """The one way to a run's result, `obtain`: from data/archive, else the local cache, else trained and traced now."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from attn_core import foreign, store
@@ -54,7 +56,7 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
             continue
         result = store.read(folder, run.key)
         if result.traces is not None or not traces or run.family == "cls":
-            return result
+            return attached(run, result)
         absent = f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
     if train == "never" and not catalogue.corpus(run.corpus).generated:
         raise AbsentRun(absent)
@@ -62,7 +64,20 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
 
     if notice:
         files.say(notice)
-    return compute(run, progress, fresh=train == "fresh")
+    return attached(run, compute(run, progress, fresh=train == "fresh"))
+
+
+def attached(run: Run, result: Result) -> Result:
+    """A result whose traces know their words, which are read when they are asked for."""
+    if result.traces is None:
+        return result
+    spell = partial(spelled, run, result.record.get("fingerprints", {}))
+    return replace(result, traces=replace(result.traces, spell=spell))
+
+
+def spelled(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
+    """See `attn_data.sentence.words_of`."""
+    return encoding.from_files("attn_data.sentence").words_of(run, fingerprints, doc_id)
 
 
 def holders(run: Run) -> list[Path]:

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ from safetensors.numpy import save
 
 from attn_core.corpora.files import cache_folder, replacing, say, sha256, stamp
 from attn_core.errors import AttnError, Damaged, one_line
+from attn_core.run import from_dict
 from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Arrays, Traces
 
 MACHINE = platform.node().replace(".", "-")
@@ -86,6 +88,20 @@ class Result:
     @property
     def key(self) -> str:
         return self.record["key"]
+
+    @property
+    def model(self):
+        """The trained network, a torch module that `trace` and `check` take.
+
+        AttnError where its weights are not in the cache (the archive holds none), with the command that trains it, and
+        for a model that is no classifier with attention over its words or sentences.
+
+        >>> from attn_core import Run, obtain
+        >>> run = Run("planted", "average", seed=10, epochs=1, options=(("n_train", 40), ("n_test", 10)))
+        >>> obtain(run, progress=False).model.decoder.weight.shape
+        torch.Size([1, 128])
+        """
+        return import_module("attn_core.compute").model_of(from_dict(self.record["run"]))  # torch takes seconds
 
 
 # ---- where things lie ------------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ searching adversaries and erasing are therefore array work on these few numbers 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy  # its parts are loaded when first used
@@ -60,6 +61,8 @@ class Traces:
         See `query`.
     allowed : (D, K) array of bool, optional
         Possible answers, None where all are; the others have logit minus infinity.
+    spell : callable, optional
+        The words of the document with a doc_id, see `words`; not stored.
     """
 
     doc_id: ndarray
@@ -74,6 +77,7 @@ class Traces:
     readout: ndarray | None = None
     allowed: ndarray | None = None
     gradient_norm: ndarray | None = None
+    spell: Any = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.doc_id)
@@ -152,6 +156,29 @@ class Traces:
     def first_largest(self, values: ndarray) -> ndarray:
         """The token (of all T) with each document's largest value (T,), the first of several, (D,)."""
         return first_largest(values, self.offsets)
+
+    def words(self, row: int) -> list[str]:
+        """The words of one document (its row, from 0), as the model read them; of rare ones the <unk> that it read.
+
+        Known where the texts are at hand: of runs by `obtain`, of `check`, and of trace(..., vocabulary=…). AttnError
+        where they are not, and where what is attended to are sentences.
+
+        >>> from attn_core import trace
+        >>> from attn_core.corpora import encode
+        >>> from attn_core.models.classifier import build
+        >>> texts = encode(["a quiet film"], ["<pad>", "<unk>", "<s>", "</s>", "a", "film"])
+        >>> model = build("average", "tanh", np.ones((6, 4)))
+        >>> trace(model, texts, vocabulary=["<pad>", "<unk>", "<s>", "</s>", "a", "film"]).words(0)
+        ['a', '<unk>', 'film']
+        """
+        if self.spell is None:
+            raise AttnError("these traces do not know their words; trace(model, documents, vocabulary=…) keeps them")
+        words = list(self.spell(self.doc_id[row]))
+        if len(words) != self.lengths[row]:
+            raise AttnError(
+                f"document {self.doc_id[row]} has {len(words)} words and {self.lengths[row]} attended items"
+            )
+        return words
 
     def take(self, rows: ArrayLike) -> "Traces":
         """The same traces for some documents, in the order asked for."""

@@ -14,6 +14,7 @@ from attn_core.corpora.documents import Documents, Encoded
 from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.corpora.text import END, SPECIALS, START, UNKNOWN
 from attn_core.errors import AttnError
+from attn_data.cleaning import cleaner_of
 
 
 def build(entry: catalogue.Corpus, prepared: Prepared, vocabulary_from: str = "train") -> Encoded:
@@ -199,6 +200,17 @@ def to_ids(documents, vocabulary) -> tuple[ndarray, ndarray]:
         words = [index.get(word, UNKNOWN) for word in tokens]
         ids[start : start + len(words) + 2] = [START, *words, END]
     return ids, offsets
+
+
+def typed(texts: Sequence[str], vocabulary: Sequence[str]) -> Documents:
+    """Texts of a user's as arrays, see `corpora.encode`."""
+    if not vocabulary:
+        raise AttnError("texts are numbered by a vocabulary; give the model's: encode(texts, vocabulary)")
+    lists = list(map(cleaner_of(vocabulary), texts))
+    if [] in lists:
+        raise AttnError(f"text {lists.index([])} has no words; leave it out")
+    ids, offsets = to_ids(lists, vocabulary)
+    return Documents(ids, offsets, np.zeros(len(lists), np.int64), np.arange(len(lists)))
 
 
 def word_ids(vocabulary) -> dict[str, int]:

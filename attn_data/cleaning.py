@@ -8,6 +8,7 @@ differently than that of 2019: the SST vocabulary comes out the same, the 20 New
 import json
 import re
 import sys
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def clean_typed(text: str) -> list[str]:
 def clean_plain(text: str) -> list[str]:
     """J&W's general cleaner: ``clean_lower``, tokens with a digit -> ``qqq``."""
     return mask_digits(clean_lower(text))
+
+
+def cleaner_of(vocabulary: Sequence[str]) -> Callable[[str], list[str]]:
+    """How typed texts become tokens of a vocabulary: `clean_plain` where it masks digits, else `clean_lower`."""
+    return clean_plain if "qqq" in vocabulary else clean_lower
 
 
 def clean_news(text: str) -> list[str]:

@@ -9,6 +9,7 @@ import io
 import json
 import zipfile
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,12 @@ import pandas as pd
 from numpy import ndarray
 
 from attn_core import store
-from attn_core.corpora import catalogue, encode
+from attn_core.corpora import catalogue, encode, encoding
 from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.files import found
 from attn_core.corpora.text import CLS, SEP
 from attn_core.errors import AttnError
-from attn_core.run import Run, from_dict
+from attn_core.run import PRETRAINED, Run, from_dict
 from attn_core.traces import Arrays, Traces, one_logit, sigmoid, with_ties
 from attn_data.arrays import to_ids
 from attn_data.cleaning import clean_typed, contractions, mask_digits
@@ -216,6 +218,32 @@ def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
     ids = np.array([CLS, *rows, SEP], np.int32)
     traces = read_by(run, data, ids, np.array([0, len(ids)]))
     return tokens, [token != "[UNK]" for token in tokens], traces
+
+
+def words_of(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
+    """The words of a test document as a run has read them. fingerprints: of what it was trained on.
+
+    AttnError where the texts are not on this machine, or are others: nothing is downloaded.
+    """
+    data = data_of(run, run.key)
+    if data is None or data.fingerprint not in fingerprints.values():
+        reason = f"the texts of '{run.corpus}' that run {run.key} has read are not at hand"
+        raise AttnError(f"{reason}; set ATTN_DATA to the folder that holds them (data/README.md)")
+    return data.splits["test"].words(doc_id, data.vocabulary)
+
+
+@lru_cache(maxsize=4)
+def data_of(run: Run, _: str) -> Encoded | None:
+    """The texts of a run, None where they are not at hand; its key tells versions of a user's apart."""
+    from attn_data import pieces
+
+    entry = catalogue.corpus(run.corpus)
+    arrays = encoding.Arrays(run.corpus, dict(run.options))
+    made_of_files = (entry.files or entry.own) and not entry.generated
+    kept = arrays.stem.with_name(f"{arrays.stem.name}.npz")
+    if made_of_files and not found(entry) and not kept.is_file():
+        return None
+    return pieces.as_pieces(arrays.read()) if run.encoder in PRETRAINED else arrays.read()
 
 
 def trained_here(key: str) -> Run:

@@ -1,5 +1,6 @@
 """A corpus as arrays, and how its rows are put into batches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,6 +85,10 @@ class Documents:
             if getattr(self, values) is not None:
                 taken[values], taken[offsets] = take_ragged(getattr(self, values), getattr(self, offsets), rows)
         return Documents(**taken)
+
+    def words(self, doc_id: int, vocabulary: Sequence[str]) -> list[str]:
+        """The words of the document with this doc_id, START and END left out; none where there is no such document."""
+        return [vocabulary[row] for row in self.take(self.doc_ids == doc_id).ids[1:-1]]
 
     @property
     def queries(self) -> "Documents":

@@ -6,13 +6,13 @@ the catalogue names is never kept, nor what the user registered without a versio
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
+from typing import Any, get_args, overload
 
 import numpy as np
 
@@ -60,14 +60,51 @@ def preparer(corpus: str) -> Callable[..., Prepared]:
     return functions[corpus]
 
 
-def encode(corpus: str, **options) -> Encoded:
-    """A data set as arrays, from the cache or made from its tables.
+@overload
+def encode(corpus: str, vocabulary: Any = None, **options) -> Encoded: ...
 
-    corpus: a name of the catalogue. options: those of its function in ``attn_data`` or ``planted``, and for the sets of
-    Jain & Wallace ``vocabulary_from``: 'train', as in their final run, or 'all', as behind their Table 1 (vocabulary
-    fitted on all splits). AttnError: unknown corpus or option, data found nowhere, or as of `build`.
+
+@overload
+def encode(corpus: Sequence[str], vocabulary: Sequence[str]) -> Documents: ...
+
+
+def encode(corpus, vocabulary=None, **options):
+    """A data set as arrays, from the cache or made from its tables; or texts of yours, by a vocabulary.
+
+    Parameters
+    ----------
+    corpus : str or list of str
+        A name of the catalogue; or texts.
+    vocabulary : list of str, optional
+        Of texts: words by their id, as `Encoded.vocabulary` has them; any other word is <unk>.
+    **options
+        Those of the corpus's function in ``attn_data`` or ``planted``, and for the sets of Jain & Wallace
+        ``vocabulary_from``: 'train', as in their final run, or 'all', as behind their Table 1 (vocabulary fitted on
+        all splits).
+
+    Returns
+    -------
+    Encoded, or Documents
+        Of texts Documents with doc_ids 0 to D - 1 and labels 0; tokens are spaCy's in lower case, with digits masked
+        where the vocabulary masks them.
+
+    Raises
+    ------
+    AttnError
+        Unknown corpus or option, data found nowhere, or as of `build`; a text without words, no vocabulary.
+
+    Examples
+    --------
+    >>> from attn_core.corpora import encode
+    >>> encode("planted", n_test=20).splits["test"].labels.shape
+    (20,)
+    >>> texts = encode(["A quiet film."], ["<pad>", "<unk>", "<s>", "</s>", ".", "a", "film"])
+    >>> texts.ids.tolist()
+    [2, 5, 1, 6, 4, 3]
     """
-    return Arrays(corpus, options).read()
+    if isinstance(corpus, str):
+        return Arrays(corpus, options).read()
+    return from_files("attn_data.arrays").typed(corpus, vocabulary)
 
 
 class Arrays:

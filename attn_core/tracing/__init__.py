@@ -9,7 +9,7 @@ deletion changes from the shortened text, encoded anew.
     chunks     texts of like length side by side, in threads
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -55,6 +55,7 @@ def trace(
     gradient: bool = True,
     leave_one_out: bool = True,
     progress: bool = True,
+    vocabulary: Sequence[str] = (),
 ) -> Traces:
     """Traces of the documents in their order, unrounded; computed on the model's device, in evaluation mode.
 
@@ -72,6 +73,8 @@ def trace(
         variation distance over all outputs; NaN where t is the only word.
     progress : bool
         A bar with the time left, for work of more than two seconds.
+    vocabulary : list of str, optional
+        Words by their id, such as `Encoded.vocabulary`: the traces then know their words (`Traces.words`).
 
     Returns
     -------
@@ -92,10 +95,22 @@ def trace(
     Where a LayerNorm follows the embedding, LN(s x) = LN(x) for every s > 0, so d/ds f(s x) = <x, df/dx> = 0 at s = 1:
     the product of the whole input x with its gradient is 0 whatever the text, and what is left of the word vector's is
     minus the position's share (up to the LayerNorm's epsilon).
+
+    Examples
+    --------
+    >>> from attn_core import trace
+    >>> from attn_core.corpora import encode
+    >>> from attn_core.models.classifier import build
+    >>> data = encode("planted", n_test=3, shortest=4, longest=4)
+    >>> model = build("average", "tanh", np.ones((len(data.vocabulary), 8), np.float32))
+    >>> traces = trace(model, data.splits["test"], vocabulary=data.vocabulary)
+    >>> traces.attention.shape, len(traces.words(0)), traces.leave_one_out.shape
+    ((12,), 4, (12,))
     """
+    spell = partial(documents.words, vocabulary=vocabulary) if vocabulary else None
     if isinstance(model, Hierarchical):
         deleted = np.arange(len(documents) if leave_one_out else 0)
-        return trace_items(model, documents, deleted, progress=progress)
+        return replace(trace_items(model, documents, deleted, progress=progress), spell=spell)
     check(model, documents)
     words = flat(documents, False, "these texts").ids
     if gradient and progress and getattr(model.encoder, "NORMALISED", False):
@@ -113,7 +128,7 @@ def trace(
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
         arrays = over_chunks(work, chunks, costs, documents.lengths - 2, device, progress)
     without = arrays.pop("without", None)
-    traces = decoder.traces(documents, documents.word_offsets, arrays)
+    traces = replace(decoder.traces(documents, documents.word_offsets, arrays), spell=spell)
     if without is None:
         return traces
     change = without if decoder.queries is not None else output_change(traces, without)
