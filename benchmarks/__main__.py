@@ -10,6 +10,7 @@ python -m benchmarks --sentences KEY       puts a cached SST training into the a
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
 python -m benchmarks --device cuda [--quick] [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory
 python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
+python -m benchmarks --readings            reads the front page's sentences without context and in a transformer, into data/examples
 """
 
 import sys
@@ -23,6 +24,7 @@ from benchmarks import (
     bench_tests,
     cost,
     on_device,
+    readings,
     sentence_model,
     speed,
     strips,
@@ -53,6 +55,8 @@ def main() -> None:
         baselines.measure(words).to_csv(path, index=False, float_format="%.6g")
     elif asked == "--sentences":
         print(sentence_model.export(*words))
+    elif asked == "--readings":
+        print(readings.make_readings(DATA / "examples"))
     elif asked == "--strips":
         print(strips.make_strips(DATA / "examples"))
     else:

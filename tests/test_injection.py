@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from test_notebook import write_page
 from test_play_browser import HEAD, STATIC
 
-from attn_book import figures, page, tables
+from attn_book import figures, page, play, tables
 from attn_build import build, plain, rendering, running, sources
 
 pytestmark = pytest.mark.faults
@@ -49,8 +49,9 @@ def pieces(text: str) -> list[str]:
     """Everything of a page that data enter, with this text in each."""
     shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
     with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
-        with patch.object(figures, "read_sentence", lambda _: (row, {"bias": 0.0, "p": 0.5})):
-            figures.widget("move", [text])
+        read = {"w": [text], "a": [1.0], "c": [0.5], "b": 0.0}
+        with patch.object(play, "readings", lambda _: {"lstm": read, "average": read}):
+            play.widget("move", [text], misread={text: text})
         with patch.dict(page.CHANGED, {"sentence": text}, clear=True):
             page.expect(False, "x")
         sheet, axes = figures.sheet()
@@ -64,7 +65,6 @@ def pieces(text: str) -> list[str]:
         *shown,
         box,
         page.PARTS.strip(text, [text], [1.0], 0.5),
-        page.PARTS.bars([text], [1.0], True, 0.5, 1),
         tables.table([text], [[text]]),
         tables.fold(text, "").data,
         tables.rows({text: True}, [[text]]).data,

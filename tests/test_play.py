@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from conftest import toy_traces
 
-from attn_book import figures
-from attn_core import store
+from attn_book import play
+from attn_core import Run, index, obtain, store
 from attn_core.experiments.adversarial import ceiling, exact
 from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import NEVER, removals
@@ -75,9 +75,11 @@ def test_what_the_page_hands_to_the_script(monkeypatch):
 
     shown = []
     monkeypatch.setattr(IPython.display, "display", shown.append)
-    figures.widget("move", ["film was not good"])
-    first = json.loads(html.unescape(re.search(r'data-sentences="([^"]*)"', shown[0].data)[1]))[0]
-    table, told = figures.read_sentence("film was not good")
+    play.widget("move", ["film was not good"], misread={"film was not good": "odd"})
+    sentence_shown = json.loads(html.unescape(re.search(r'data-sentences="([^"]*)"', shown[0].data)[1]))[0]
+    assert sentence_shown["note"] == "odd" and list(sentence_shown["by"]) == ["lstm", "average", "minilm"]
+    first = sentence_shown["by"]["lstm"]
+    table, told = sentence.read_sentence("film was not good")
     logit = first["b"] + np.dot(first["a"], first["c"])
     assert sigmoid(logit) == pytest.approx(told["p"], abs=1e-3)
     assert jsd(np.array(first["a"]), table["attention"].to_numpy()) < 1e-6 and first["w"] == table["token"].tolist()
@@ -119,6 +121,107 @@ def test_the_triangle_is_drawn_where_jsd_and_output_say():
         assert (abs(outputs[1:] - outputs[0]) < 0.05 + 1e-9).all() and len(corners) >= 3
         np.testing.assert_allclose(back, a, atol=1e-9)
         assert min(outside) >= 0 and sum(outside) == pytest.approx(1)
+
+
+# ---- one sentence in three encoders ----------------------------------------------------------------------------------
+
+PLAYED = ("a warm and funny film about a terrible war", "film was not good")
+ENCODERS = ("lstm", "average", "minilm")
+
+
+def shorter(text: str, encoder: str, gone: int) -> tuple[np.ndarray, np.ndarray]:
+    """Attention and contributions when the model reads a sentence without one word, by the package."""
+    words = text.split()
+    line = " ".join(words[:gone] + words[gone + 1 :])
+    if encoder == "lstm":
+        traces = sentence.sentence_traces(line)[2]
+        return traces.attention, traces.contribution[:, 0]
+    if encoder == "average":
+        read = play.without_context(line.split())
+    else:
+        read = play.stored_readings()["minilm"]["sentences"][text]["without"][gone]
+    return np.array(read["a"]), np.array(read["c"])
+
+
+@node
+@needs_model
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("text", PLAYED)
+def test_ticks_erasing_deleting_and_shuffling_are_those_of_the_package(text, encoder):
+    """A tick is the output with all weight on a word; an erased word's weight goes to the others; a deleted one is not
+    read; the histogram's numbers are those of its deals."""
+    reading = play.readings(text)[encoder]
+    code = """const random = attn.stream(1), deals = Array.from({ length: 300 }, () => attn.dealt(data, random));
+        const at = d => [attn.output(d, d.a), ...attn.alone(d)];
+        console.log(JSON.stringify({ whole: at(data), deals, effect: attn.effect(data, deals.map(a => attn.output(data, a))),
+            bins: attn.bins(deals.map(a => attn.output(data, a))),
+            erased: data.w.map((_, t) => at(attn.erased(data, t))), deleted: data.w.map((_, t) => at(attn.deleted(data, t))),
+            after: data.w.map((_, t) => attn.dealt(attn.deleted(data, t), random)) }))"""
+    found = in_node(code, reading)
+    attention, contribution, bias = np.array(reading["a"]), np.array(reading["c"]), reading["b"]
+    if encoder == "lstm":  # the numbers handed over are rounded
+        traces = sentence.sentence_traces(text)[2]
+        attention, contribution, bias = traces.attention, traces.contribution[:, 0], float(traces.bias[0])
+    own = sigmoid(bias + attention @ contribution)
+    np.testing.assert_allclose(found["whole"], [own, *sigmoid(bias + contribution)], atol=1e-3)
+
+    deals = np.array(found["deals"])
+    assert np.allclose(np.sort(deals), np.sort(reading["a"])) and len(np.unique(deals, axis=0)) > 10
+    outputs = sigmoid(bias + deals @ contribution)
+    assert found["effect"]["typical"] == pytest.approx(np.median(np.abs(outputs - own)), abs=1e-3)
+    assert found["effect"]["flips"] == np.sum((outputs > 0.5) != (own > 0.5))
+    exact = sigmoid(reading["b"] + deals @ np.array(reading["c"]))
+    np.testing.assert_array_equal(found["bins"], np.histogram(exact, 40, (0, 1))[0])
+
+    for gone in range(len(reading["w"])):
+        stays = np.arange(len(attention)) != gone
+        kept = np.where(stays, attention, 0) / attention[stays].sum()
+        expected = [sigmoid(bias + kept @ contribution), *sigmoid(bias + contribution)]
+        np.testing.assert_allclose(found["erased"][gone], expected, atol=1e-3)
+        there, words = shorter(text, encoder, gone)
+        p, *alone = found["deleted"][gone]
+        assert p == pytest.approx(sigmoid(bias + there @ words), abs=1e-3)
+        np.testing.assert_allclose(np.array(alone)[stays], sigmoid(bias + words), atol=1e-3)
+        assert found["after"][gone][gone] == 0, "a word that is out gets no weight by a shuffle"
+
+
+@needs_model
+def test_without_context_to_delete_is_to_erase_and_with_it_is_not():
+    for text in PLAYED:
+        for encoder in ENCODERS:
+            reading = play.readings(text)[encoder]
+            attention, contribution = np.array(reading["a"]), np.array(reading["c"])
+            apart = []
+            for gone in range(len(attention)):
+                there, words = shorter(text, encoder, gone)
+                kept = np.delete(attention, gone) / np.delete(attention, gone).sum()
+                apart.append(
+                    abs(
+                        sigmoid(reading["b"] + there @ words)
+                        - sigmoid(reading["b"] + kept @ np.delete(contribution, gone))
+                    )
+                )
+            assert max(apart) < 1e-3 if encoder == "average" else max(apart) > 0.02, (text, encoder, apart)
+
+
+@needs_model
+def test_the_stored_readings_are_those_of_the_archived_runs():
+    """Without context: in the run's stored texts every word has the contribution that is kept of it. The transformer was
+    trained again on another processor: the book's own sentence must decide alike, piece by piece."""
+    from attn_core.training.piecewise import SENTENCE
+
+    stored = play.stored_readings()
+    assert stored["average"]["key"] == Run("sst", "average", seed=10, vectors="indomain-300").key
+    traces = obtain(Run("sst", "average", seed=10, vectors="indomain-300")).traces
+    assert traces.bias[0] == pytest.approx(stored["average"]["b"], abs=1e-3)
+    kept = np.array(sorted(stored["average"]["c"])) / 1000
+    there = traces.contribution[:, 0]
+    nearest = np.abs(kept[np.clip(np.searchsorted(kept, there), 1, len(kept) - 1) - [[0], [1]]] - there).min(axis=0)
+    assert np.mean(nearest < 1e-3) > 0.85, "rare words of the run are unknown to the sentence model"
+    record = index.records([stored["minilm"]["key"]])[0]["sentence"]
+    here = stored["minilm"]["sentences"][SENTENCE]
+    assert here["w"] == record["pieces"]
+    assert (np.array(here["c"]) + here["b"] < 0).tolist() == [logit < 0 for logit in record["logit"]]
 
 
 TEXTS = (

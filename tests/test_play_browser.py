@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attn_book import figures
+from attn_book import figures, play
 from attn_book.page import PARTS
 from attn_core import store
 from attn_core.experiments.adversarial import exact
@@ -24,6 +24,8 @@ pytestmark = [
 ]
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
 SENTENCES = ["film was not good", "not one dull moment"]
+WARM = "a warm and funny film about a terrible war"
+ODD = "People read praise."
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
 THREE = "dull yet charming"
 DIAL = {
@@ -67,14 +69,15 @@ def place(tmp_path_factory):
     for path in STATIC.glob("*.*"):
         shutil.copy(path, folder)
     sentence.write_reader(folder)
+    play.write_words(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
-        figures.widget("move", SENTENCES, own=True)
+        play.widget("move", SENTENCES, own=True, path=True, misread={SENTENCES[-1]: ODD})
         figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
-        figures.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
-        figures.widget("erase", ERASED)
-        figures.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
-        figures.widget("dial", [], "", dial=DIAL)
+        play.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
+        play.widget("erase", ERASED)
+        play.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
+        play.widget("dial", [], "", dial=DIAL)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
     return folder / "page.html"
 
@@ -99,7 +102,7 @@ def weights(page) -> np.ndarray:
 
 
 def test_dragging_tapping_and_the_farthest_attention(page):
-    table, told = figures.read_sentence(SENTENCES[0])
+    table, told = sentence.read_sentence(SENTENCES[0])
     contribution, own = table["contribution"].to_numpy(), table["attention"].to_numpy()
 
     def agrees():
@@ -153,7 +156,149 @@ def test_a_sentence_of_ones_own(page, text):
     assert page.js(WORDS) == tokens and float(data(page, "move")["p"]) == pytest.approx(float(traces.p[0]), abs=1e-4)
     assert np.abs(weights(page) - traces.attention).max() < 1e-4
     unknown = [token for token, is_known in zip(tokens, known, strict=True) if not is_known]
-    assert all(word in page.js("document.querySelector('.attn-why').textContent") for word in unknown)
+    marked = "[...document.querySelectorAll('[data-play=move] .attn-word.strange button')].map(e => e.textContent)"
+    assert page.js(marked) == unknown
+
+
+# ---- one sentence in three encoders: the steps, taking words out, sentences of one's own -----------------------------
+
+MOVE = "[data-play=move]"
+TEXT = "document.querySelector('[data-play=move] {}').textContent"
+
+
+def shuffled(reading: dict, seen: dict, count: int = 300) -> None:
+    """Whether what the page says of its shuffles can be: near the package's own, whose deals are others."""
+    attention, contribution = np.array(reading["a"]), np.array(reading["c"])
+    orders = np.random.default_rng(0).permuted([attention] * 4000, axis=1)
+    p = 1 / (1 + np.exp(-reading["b"] - orders @ contribution))
+    own = 1 / (1 + np.exp(-reading["b"] - attention @ contribution))
+    low, high = np.quantile(np.abs(p - own), [0.4, 0.6])
+    assert low - 1e-3 <= float(seen["typical"]) <= high + 1e-3
+    assert int(seen["flips"]) / count == pytest.approx(np.mean((p > 0.5) != (own > 0.5)), abs=0.1)
+
+
+def walk(page, act) -> None:
+    """The five steps; act: presses a button of the panel by its key."""
+    readings = play.readings(SENTENCES[0])
+    assert data(page, "move")["step"] == "0"
+    act("stays")
+    for step, encoder in ((1, "lstm"), (3, "average")):
+        assert data(page, "move")["step"] == str(step)
+        act("go")
+        page.wait(f"document.querySelector('{MOVE}').dataset.step === '{step + 1}'")
+        assert data(page, "move")["encoder"] == encoder
+        shuffled(readings[encoder], data(page, "move"))
+        heights = page.js(
+            "[...document.querySelectorAll('.attn-histogram i')].map(e => parseFloat(e.style.height) || 0)"
+        )
+        assert max(heights) == 100 and sum(height > 0 for height in heights) > 2
+        if step == 1:
+            act("go")
+    for name, reading in (("BiLSTM", readings["lstm"]), ("without context", readings["average"])):
+        each = np.array(reading["c"]) + reading["b"] > 0
+        whole = reading["b"] + np.dot(reading["a"], reading["c"]) > 0
+        assert f"{name} {np.sum(each == whole)} of {len(each)}" in page.js(TEXT.format(".attn-path p"))
+    act("minilm")
+    page.wait(f"document.querySelector('{MOVE}').dataset.typical !== ''")
+    shuffled(readings["minilm"], data(page, "move"))
+    assert page.js("document.querySelectorAll('.attn-tally li').length") == 3
+    act("again")
+    assert (data(page, "move")["step"], data(page, "move")["encoder"]) == ("0", "lstm")
+
+
+def test_the_five_steps_by_mouse(page):
+    walk(page, lambda key: page.drag(page.place(f'.attn-path button[data-key="{key}"]')))
+
+
+def test_the_five_steps_by_touch_without_motion(page, place):
+    page.open(place, 390)
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    walk(page, lambda key: page.tap(*page.place(f'.attn-path button[data-key="{key}"]')))
+    page.tap(*page.place('.attn-path button[data-key="stays"]'))
+    page.tap(*page.place('.attn-path button[data-key="go"]'))
+    assert data(page, "move")["step"] == "2", "filled at once"
+
+
+def test_the_five_steps_by_keys(page):
+    """The first control comes at once, and pressing one leads to the next."""
+
+    def act(key):
+        focused = "document.activeElement.closest('.attn-path') && document.activeElement.dataset.key"
+        for _ in range(3):
+            if page.js(focused) == key:
+                break
+            page.key("Tab")
+        assert page.js(focused) == key
+        page.key("Enter")
+
+    walk(page, act)
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "average", "minilm"])
+def test_a_word_is_erased_or_deleted(page, encoder):
+    reading = play.readings(SENTENCES[0])[encoder]
+    attention, contribution = np.array(reading["a"]), np.array(reading["c"])
+    press(page, "move", encoder)
+    lefts = f"[...document.querySelectorAll('{MOVE} .ticks i')].map(e => parseFloat(e.style.left) / 100)"
+    alone = lambda c: 1 / (1 + np.exp(-reading["b"] - c))
+    np.testing.assert_allclose(page.js(lefts), alone(contribution), atol=1e-3)
+    press(page, "move", "erase")
+    gone = 2
+    page.drag(page.place(f"{MOVE} .attn-word:nth-child({gone + 1}) button"))
+    kept = np.delete(attention, gone) / np.delete(attention, gone).sum()
+    erased = alone(kept @ np.delete(contribution, gone))
+    assert float(data(page, "move")["p"]) == pytest.approx(erased, abs=1e-3)
+    press(page, "move", "delete")
+    there = reading["without"][gone] if encoder != "average" else {"a": kept, "c": np.delete(contribution, gone)}
+    deleted = alone(np.dot(there["a"], there["c"]))
+    assert float(data(page, "move")["p"]) == pytest.approx(deleted, abs=1e-3)
+    np.testing.assert_allclose(page.js(lefts), alone(np.array(there["c"])), atol=1e-3)
+    assert page.js("document.querySelectorAll('.attn-word.gone').length") == 1 and weights(page)[gone] == 0
+    press(page, "move", "flat")
+    np.testing.assert_allclose(np.delete(weights(page), gone), 1 / (len(attention) - 1))
+    page.drag(page.place(f"{MOVE} .attn-word:nth-child({gone + 1}) button"))
+    assert float(data(page, "move")["p"]) == pytest.approx(alone(attention @ contribution), abs=1e-3), "back again"
+
+
+def typed(page, text: str) -> None:
+    page.js("document.querySelector('.attn-own input').select()")
+    page.js("document.querySelector('.attn-own input').focus()")
+    page.js("document.querySelector('.attn-own input').value = ''")
+    page.call("Input.insertText", text=text)
+    page.key("Enter")
+    page.wait("document.querySelector('.attn-own small').textContent.startsWith('Read')")
+    page.wait(f"{WORDS}.join(' ') === {text!r}")
+
+
+def test_typed_sentences_take_turns_and_what_is_unknown_gets_no_verdict(page):
+    chips = "document.querySelectorAll('[data-play=move] .attn-pick button').length"
+    typed(page, "xqzzt blorp")
+    assert "no verdict" in page.js(TEXT.format("output")) and "none of these words" in page.js(TEXT.format(".attn-was"))
+    assert page.js("[...document.querySelectorAll('.attn-word .says')].map(e => e.textContent)") == ["not read"] * 2
+    text = "a dull zyx"
+    typed(page, text)
+    assert page.js(chips) == len(SENTENCES) + 1, "one typed sentence at a time"
+    tokens = sentence.sentence_traces(text)[0]
+    press(page, "move", "delete")
+    page.drag(page.place(f"{MOVE} .attn-word:nth-child(2) button"))
+    assert float(data(page, "move")["p"]) == pytest.approx(float(sentence.sentence_traces("a zyx")[2].p[0]), abs=1e-3)
+    press(page, "move", "all")
+    press(page, "move", "average")
+    read = play.without_context(tokens)
+    p = 1 / (1 + np.exp(-read["b"] - np.dot(read["a"], read["c"])))
+    assert float(data(page, "move")["p"]) == pytest.approx(p, abs=1e-3)
+    assert page.js(f"document.querySelector('{MOVE} button[data-key=minilm]').disabled")
+    page.window(390)
+    typed(page, "a film of supercalifragilisticexpialidociousnesses")
+    assert page.js("document.documentElement.scrollWidth") == 390
+    assert page.js(
+        f"[...document.querySelectorAll('{MOVE} .attn-word button')].every(e => e.scrollWidth <= e.clientWidth)"
+    )
+
+
+def test_an_odd_sentence_says_so(page):
+    press(page, "move", str(len(SENTENCES) - 1))
+    assert page.js(TEXT.format(".attn-pick + .attn-note")) == ODD
 
 
 def test_the_triangle_follows_the_finger_and_the_band(page):
@@ -224,8 +369,8 @@ def test_a_phone_the_dark_reduced_motion_and_paper(page, place):
     assert page.js("getComputedStyle(document.querySelector('.slot i')).transitionDuration") == "0s"
     page.call("Emulation.setEmulatedMedia", media="print")
     seen = lambda selector: page.js(f"document.querySelector('{selector}').checkVisibility()")
-    assert seen("#fig-three > svg") and seen(".attn-word .slot i")
-    assert seen("[data-play=erase] .attn-word") and seen(".attn-still .attn-strip")
+    assert seen("#fig-three > svg") and seen("[data-play=move] .attn-reading") and not seen("[data-play=move] .slot")
+    assert seen("[data-play=erase] .attn-reading") and seen(".attn-still .attn-strip")
     assert not seen(".attn-triangle") and not seen(".attn-keys") and not seen(".attn-strips")
 
 
@@ -234,8 +379,10 @@ def test_without_a_script_every_element_has_its_picture(page, place):
     try:
         page.open(place)
         seen = lambda selector: page.js(f"document.querySelector('{selector}').checkVisibility()")
-        assert seen("[data-play=move] .attn-word") and seen("#fig-three > svg")
-        assert seen("[data-play=erase] .attn-word") and seen("[data-play=strips] .attn-strip")
+        assert seen("[data-play=move] .attn-reading") and seen("#fig-three > svg")
+        assert seen("[data-play=erase] .attn-reading") and seen("[data-play=strips] .attn-strip")
+        label = page.js("document.querySelector('[data-play=move] .attn-reading').getAttribute('aria-label')")
+        assert all(f" {word} 0." in label for word in SENTENCES[0].split()), "the picture's words give its data"
         assert not seen("[data-play=triangle]")
     finally:
         page.call("Emulation.setScriptExecutionDisabled", value=False)
@@ -252,6 +399,6 @@ def test_every_element_of_the_built_book_lives(chromium):
         assert not chromium.errors
     chromium.open(HTML / "index.html")
     press(chromium, "move", "far")
-    told = figures.read_sentence(SENTENCES[0])[1]
+    told = sentence.read_sentence(WARM)[1]
     assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
     assert (HTML / "_static" / "sst-reader.js").is_file()

@@ -1,7 +1,7 @@
 /* The book's arithmetic in the page, without a framework and without a network.
    A sentence is {w: words, a: the model's weights, c: contributions, b: bias}; p = sigmoid(b + sum a_t c_t).
    The functions of `attn` are tested in node against the Python package; the rest brings every .attn-play of a page to
-   life: data-play names which of move, triangle, erase, strips and dial; what stands in it before is its picture on paper. */
+   life: data-play names which of move, triangle, erase, strips, tiles and dial; what stands in it before is its picture on paper. */
 const attn = (() => {
   const sigmoid = z => 1 / (1 + Math.exp(-z));
   const logit = p => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p / (1 - p)));
@@ -78,6 +78,55 @@ const attn = (() => {
     return d.a.findIndex((_, k) => output(d, kept(d, sequence.slice(0, k + 1))) > 0.5 !== own) + 1 || -1;
   }
 
+  /* ---- one word taken out: its weight erased, the states as they are; or the word deleted and the sentence read again ---- */
+  const erased = (d, t) => ({ ...d, a: kept(d, [t]), gone: t });
+  /* Without context nothing else changes when a word goes (no `without`): to delete it is to erase its weight. */
+  function deleted(d, t) {
+    const again = typeof d.without === "function" ? d.without(t) : d.without?.[t];
+    if (!again) return erased(d, t);
+    const spread = (values, own) => d.w.map((_, i) => (i === t ? own : values[i < t ? i : i - 1]));
+    return { ...d, a: spread(again.a, 0), c: spread(again.c, d.c[t]), gone: t };
+  }
+  const left = d => d.w.map((_, t) => t).filter(t => t !== d.gone); // the places of the words that are still there
+  function present(d) { // the reading of these words alone
+    const pick = values => left(d).map(t => values[t]);
+    return { w: pick(d.w), a: pick(d.a), c: pick(d.c), b: d.b };
+  }
+  function placed(d, values) { // weights of these words, in the places of all
+    const a = d.a.map(() => 0);
+    left(d).forEach((t, k) => (a[t] = values[k]));
+    return a;
+  }
+
+  /* ---- shuffling, again and again ---- */
+  function median(values) {
+    const sorted = [...values].sort((x, y) => x - y), half = Math.floor(sorted.length / 2);
+    return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  }
+  /* Numbers in [0, 1), the same for the same start (mulberry32): what a page shows can be shown again. */
+  function stream(start) {
+    return () => {
+      start = (start + 0x6d2b79f5) | 0;
+      let z = Math.imul(start ^ (start >>> 15), 1 | start);
+      z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z;
+      return ((z ^ (z >>> 14)) >>> 0) / 4294967296;
+    };
+  }
+  /* The weights dealt anew among the words that are there. */
+  const dealt = (d, random) => placed(d, shuffled(present(d).a, random));
+  /* What deals of the weights do to the output: half of them move it by at most `typical`, `flips` change the decision. */
+  function effect(d, outputs) {
+    const own = output(d, d.a);
+    return { count: outputs.length, typical: median(outputs.map(p => Math.abs(p - own))),
+      flips: outputs.filter(p => p > 0.5 !== own > 0.5).length };
+  }
+  /* How many outputs fall into each of `count` equal parts of [0, 1]. */
+  function bins(outputs, count = 40) {
+    const heights = Array(count).fill(0);
+    for (const p of outputs) heights[Math.min(count - 1, Math.floor(p * count))]++;
+    return heights;
+  }
+
   /* ---- three words: attentions as points (x, y) of a triangle of side 1, its first word left, its second on top ---- */
   const HIGH = Math.sqrt(3) / 2;
   const place = a => [a[1] / 2 + a[2], a[1] * HIGH];
@@ -125,7 +174,7 @@ const attn = (() => {
     const embedding = array(model.arrays["encoder.embedding.weight"]), matrix = {};
     for (const [name, packed] of Object.entries(model.arrays))
       if (name !== "encoder.embedding.weight") matrix[name] = Array.from({ length: packed[0] }, (_, r) => r).map(array(packed).row);
-    return { embedding, matrix, index: new Map(model.words.map((word, i) => [word, i])), split: model.split };
+    return { embedding, matrix, index: new Map(model.words.map((word, i) => [word, i])), split: model.split, average: model.average };
   }
 
   /* The package's rule for SST: bracket marks away, whatever is no letter, digit or underscore to blanks, contractions
@@ -150,6 +199,12 @@ const attn = (() => {
       return (h = c.map((v, k) => sigmoid(g[3 * size + k]) * Math.tanh(v)));
     });
   }
+  /* The same without context: of every word a score and a contribution, in thousandths. */
+  function look(model, words) {
+    const { score, c, b } = model.average, rows = words.map(word => model.index.get(word) ?? 1);
+    const e = rows.map(row => Math.exp((score[row] - Math.max(...rows.map(other => score[other]))) / 1000));
+    return { w: words, a: e.map(x => x / sum(e)), c: rows.map(row => c[row] / 1000), b };
+  }
   function read(model, words) {
     const { embedding, matrix, index } = model, ids = [2, ...words.map(word => index.get(word) ?? 1), 3];
     const inputs = ids.map(embedding.row), backward = states([...inputs].reverse(), matrix, "backward").reverse();
@@ -161,7 +216,7 @@ const attn = (() => {
       b: matrix["decoder.bias"][0][0], unknown: words.filter(word => !index.has(word)) };
   }
   return { sigmoid, logit, output, jsd, corner, flat, ceiling, alone, locked, farthest, band, moved, shuffled, kept, order,
-    flips, place, weights, contour, strip, prepare, tokens, read };
+    flips, erased, deleted, left, present, placed, median, stream, dealt, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
 })();
 
 if (typeof module !== "undefined") module.exports = attn;
@@ -204,16 +259,19 @@ if (typeof document !== "undefined") {
     return row;
   }
 
-  /* The answer in words, and an axis from negative to positive with all answers that any attention can give in grey. */
+  /* The answer in words, and an axis from negative to positive: grey, all answers that any attention can give; a tick
+     for each word, the answer if it had all the weight. */
   function meter(root) {
     const verdict = element("div", "attn-verdict"), answer = element("output", "", "", { "aria-live": "polite" });
     const was = element("span", "attn-was"), axis = element("div", "attn-axis", undefined, { "aria-hidden": true });
-    const marks = ["reach", "half", "own", "now"].map(name => element("span", name)), ends = element("div", "attn-ends", undefined, { "aria-hidden": true });
-    axis.append(...marks);
+    const ticks = element("span", "ticks"), marks = ["reach", "half", "own", "now"].map(name => element("span", name)), ends = element("div", "attn-ends", undefined, { "aria-hidden": true });
+    axis.append(marks[0], ticks, ...marks.slice(1));
     ends.append(element("span", "", "negative"), element("span", "", "positive"));
     verdict.append(answer, was);
     const show = (d, now, note) => {
-      const own = attn.output(d, d.a), p = attn.output(d, now), each = attn.alone(d), low = Math.min(...each), high = Math.max(...each);
+      const own = attn.output(d, d.a), p = attn.output(d, now), places = attn.left(d), alone = attn.alone(d), each = places.map(t => alone[t]);
+      const low = Math.min(...each), high = Math.max(...each);
+      ticks.replaceChildren(...places.map((t, k) => element("i", side(each[k]), undefined, { "data-t": t, style: `left:${(100 * each[k]).toFixed(3)}%` })));
       answer.replaceChildren(element("b", "", side(p)), ` ${p.toFixed(2)}`);
       root.classList.toggle("flipped", side(p) !== side(own));
       was.textContent = note;
@@ -222,75 +280,262 @@ if (typeof document !== "undefined") {
       marks[3].style.left = `${100 * p}%`;
       Object.assign(root.dataset, { p: p.toFixed(6), jsd: attn.jsd(d.a, now).toFixed(6) });
     };
-    return { parts: [verdict, axis, ends], show };
+    return { parts: [verdict, axis, ends], show, ticks };
   }
 
-  const KEYS = { own: "the model's", flat: "equal", deal: "shuffled", far: "farthest, same answer" };
+  /* ---- one sentence, three encoders: move its weights, take a word out, shuffle ---- */
+  const KEYS = { own: "the model's", flat: "equal", deal: "shuffle", far: "farthest, same answer" };
+  const TAPS = { all: "give it all the weight", erase: "erase its weight", delete: "delete the word" };
+  const READERS = { lstm: "BiLSTM", average: "no context", minilm: "transformer" };
+  const HUES = { lstm: "lstm", average: "average", minilm: "transformer" };
+  const SHUFFLES = 300;
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
   function move(root) {
     const sentences = JSON.parse(root.dataset.sentences), epsilon = Number(root.dataset.epsilon || 0.05);
-    let d, now, kind, sliders;
-    const pick = group("attn-pick", "Sentence"), words = group("attn-words", "Weights"), { parts, show } = meter(root);
-    const why = element("p", "attn-why"), keys = buttons("attn-keys", "Attention", { ...KEYS, far: `${KEYS.far} ± ${epsilon}` }, choose);
-    root.replaceChildren(pick, words, ...parts, why, keys);
-    if (root.dataset.own) root.append(own(sentence => open(sentences.push(sentence) - 1)));
+    const stored = sentences.length;
+    let at, encoder = "lstm", tap = "all", out = -1; // the sentence, who reads it, what a tap does, the word that is out
+    let d, now, kind, sliders, running, tally; // its reading, the weights shown and their name, bars, the animation, what shuffles did
 
-    function draw() {
-      const model = attn.output(d, d.a), p = attn.output(d, now), each = attn.alone(d), same = side(p) === side(model);
-      sliders.forEach(({ slot, share }, t) => {
+    const readers = buttons("attn-keys", "Encoder", READERS, name => read(name));
+    readers.prepend(element("small", "", "read by"));
+    const pick = group("attn-pick", "Sentence"), words = group("attn-words", "Weights"), note = element("p", "attn-note");
+    const taps = buttons("attn-keys", "A tap on a word", TAPS, taps_do);
+    taps.prepend(element("small", "", "tap a word to"));
+    const histogram = element("div", "attn-histogram", undefined, { "aria-hidden": true }), columns = Array.from({ length: 40 }, () => element("i"));
+    histogram.append(...columns);
+    const { parts: [verdict, axis, ends], show, ticks } = meter(root), why = element("p", "attn-why");
+    const results = element("ul", "attn-tally", undefined, { "aria-live": "polite", "aria-label": "What shuffling does" });
+    const keys = buttons("attn-keys", "Attention", { ...KEYS, far: `${KEYS.far} ± ${epsilon}` }, choose);
+    const path = root.dataset.path ? guide() : undefined;
+    fill(root, ...(path ? [path.panel] : []), readers, pick, note, words, taps, verdict, histogram, axis, ends, why, keys, results);
+    if (root.dataset.own) root.append(own(sentence => {
+      sentences.splice(stored, 1, sentence); // one typed sentence at a time
+      open(stored);
+    }));
+
+    /* A reading with the word that is out taken out, its weight or itself. */
+    function taken(whole) {
+      if (out < 0) return whole;
+      return tap === "delete" ? attn.deleted(whole, out) : attn.erased(whole, out);
+    }
+    const whole = () => sentences[at].by[encoder];
+    const none = () => whole().unknown?.length === whole().w.length; // not one word is known
+
+    function read(name) {
+      stop();
+      const places = sentences[at].by[encoder].w.join(" ");
+      encoder = name;
+      if (whole().w.join(" ") !== places) out = -1; // word pieces may be others than the words
+      build();
+      path?.reader(name);
+    }
+    function taps_do(name) {
+      tap = name;
+      take(tap === "all" ? -1 : out);
+    }
+    function touch(t) {
+      if (tap === "all") set(attn.corner(d.w.length, t));
+      else take(out === t ? -1 : t);
+    }
+    function take(t) {
+      out = t;
+      heights(shown());
+      choose("own");
+    }
+    /* What the histogram holds: the last shuffles of this reading, if they were of these words. */
+    function shown() {
+      const last = tally[encoder];
+      return last && last.out === out && (out < 0 || last.tap === tap) ? last.outputs : [];
+    }
+    const set = a => { stop(); kind = ""; now = a; draw(); };
+
+    function choose(name) {
+      stop();
+      d = taken(whole());
+      if (name === "deal") return shuffle();
+      kind = name;
+      const there = attn.present(d);
+      now = name === "own" ? d.a : attn.placed(d, name === "flat" ? attn.flat(there) : attn.farthest(there, epsilon));
+      draw();
+    }
+
+    /* Deals one after the other; the histogram fills, the last deal stays. */
+    function shuffle() {
+      const random = attn.stream(1), outputs = [], began = performance.now(), last = still() ? 0 : 1500;
+      kind = "deal";
+      results.setAttribute("aria-busy", true);
+      const step = time => {
+        const wanted = last ? Math.min(SHUFFLES, Math.ceil((SHUFFLES * Math.max(1, time - began)) / last)) : SHUFFLES;
+        while (outputs.length < wanted) outputs.push(attn.output(d, (now = attn.dealt(d, random))));
+        heights(outputs);
+        if (outputs.length < SHUFFLES) {
+          draw(true);
+          running = requestAnimationFrame(step);
+          return;
+        }
+        tally[encoder] = { ...attn.effect(d, outputs), outputs, out, tap };
+        results.removeAttribute("aria-busy");
+        draw();
+        path?.shuffled(encoder);
+      };
+      step(began);
+    }
+    function stop() {
+      cancelAnimationFrame(running);
+      results.removeAttribute("aria-busy");
+    }
+    function heights(outputs) {
+      const counts = attn.bins(outputs), most = Math.max(1, ...counts);
+      columns.forEach((column, k) => {
+        column.style.height = `${(100 * counts[k]) / most}%`;
+        column.className = side((k + 0.5) / 40);
+      });
+    }
+
+    function draw(moving = false) {
+      const model = attn.output(d, d.a), p = attn.output(d, now), each = attn.alone(d), places = attn.left(d), unread = none();
+      sliders.forEach(({ box, slot, key, share, says }, t) => {
+        const gone = t === out, strange = whole().unknown?.includes(d.w[t]);
         slot.style.setProperty("--w", now[t]);
         slot.style.setProperty("--own", d.a[t]);
         slot.setAttribute("aria-valuenow", Math.round(100 * now[t]));
         slot.setAttribute("aria-valuetext", percent(now[t]));
         share.textContent = percent(now[t]);
+        says.textContent = strange ? "not read" : gone ? "out" : each[t].toFixed(2);
+        box.className = `attn-word ${gone ? "gone" : strange ? "strange" : side(each[t])}`;
+        box.style.setProperty("--sure", Math.abs(2 * each[t] - 1).toFixed(3));
+        const alone = strange ? "not read: the model does not know it" : gone ? "out" : `with all the weight: ${side(each[t])} ${each[t].toFixed(2)}`;
+        key.setAttribute("aria-label", `${d.w[t]}, ${alone}`);
+        if (tap === "all") key.removeAttribute("aria-pressed");
+        else key.setAttribute("aria-pressed", gone);
       });
-      const distance = `, JSD ${attn.jsd(d.a, now).toFixed(2)} of at most ${attn.ceiling(d.a).toFixed(2)}`;
-      const note = !same ? `flipped from ${model.toFixed(2)}` : kind === "own" ? "the model's own answer" : `the model says ${model.toFixed(2)}`;
-      show(d, now, note + (kind === "own" ? "" : distance));
-      const count = each.filter(q => side(q) === side(model)).length, none = attn.locked(d), n = each.length;
-      const head = none ? "No attention can flip this." : `${count} of ${n} states,`;
-      const tail = none ? ` Each of its states (${n}), given all the weight, already says ${side(model)}.`
-        : ` given all the weight, ${count === 1 ? "says" : "say"} ${side(model)}. Grey: every answer that some attention can give.`;
-      const unknown = d.unknown?.length ? ` The model does not know: ${d.unknown.join(", ")}.` : "";
-      why.replaceChildren(element("b", "", head), tail + unknown);
+      const distance = `, JSD ${attn.jsd(d.a, now).toFixed(2)} of at most ${attn.ceiling(attn.present(d).a).toFixed(2)}`;
+      const first = attn.output(whole(), whole().a), lost = out < 0 ? "" : `, ${d.w[out]} ${tap === "delete" ? "deleted" : "erased"}; the whole sentence: ${first.toFixed(2)}`;
+      const said = side(p) !== side(model) ? `flipped from ${model.toFixed(2)}` : kind === "own" ? "the model's own answer" : `the model says ${model.toFixed(2)}`;
+      show(d, now, kind === "own" && out >= 0 ? lost.slice(2) : said + (kind === "own" || moving ? lost : distance + lost));
+      root.classList.toggle("unread", unread);
+      if (unread) verdict.firstChild.replaceChildren(element("b", "", "no verdict"));
+      if (unread) verdict.lastChild.textContent = "none of these words is known to the model";
+      Object.assign(root.dataset, { encoder, out, tap, at });
+      if (moving) return;
+
+      const agree = places.filter(t => side(each[t]) === side(model)).length, n = places.length, locked = agree === n;
+      const head = locked ? "No attention can flip this." : `${agree} of ${n} states,`;
+      const tail = locked ? ` Each of its states (${n}), given all the weight, already says ${side(model)}.`
+        : ` given all the weight, ${agree === 1 ? "says" : "say"} ${side(model)}. Grey: every answer that some attention can give.`;
+      why.replaceChildren(...(unread ? [] : [element("b", "", head), tail]));
+      if (encoder === "average" && out >= 0 && tap === "delete") why.append(" Without context, to delete a word is to erase its weight.");
       press(keys, key => key === kind);
+      press(taps, key => key === tap);
+      press(readers, key => key === encoder);
+      results.replaceChildren(...Object.entries(tally).map(([name, { count, typical, flips, out: gone, tap: how }]) => {
+        const line = element("li", name === encoder ? "here" : "", undefined, { style: `--hue: var(--attn-${HUES[name]})` });
+        const less = gone < 0 ? "" : ` (${sentences[at].by[name].w[gone]} ${how === "delete" ? "deleted" : "erased"})`;
+        line.append(element("b", "", READERS[name]), `${less}: shuffled ${count} times, half move p by ${typical.toFixed(2)} or less; ${flips} change the answer.`);
+        return line;
+      }));
+      Object.assign(root.dataset, { agree, words: n, typical: tally[encoder]?.typical.toFixed(6) ?? "", flips: tally[encoder]?.flips ?? "" });
     }
 
-    function choose(name) {
-      kind = name;
-      now = name === "own" ? d.a : name === "flat" ? attn.flat(d) : name === "far" ? attn.farthest(d, epsilon) : attn.shuffled(d.a);
-      draw();
-    }
-
-    function open(i) {
-      d = sentences[i];
-      pick.replaceChildren(...buttons("", "", sentences.map(({ w }) => w.join(" ")), key => open(Number(key))).children);
-      press(pick, (_, j) => i === j);
+    /* Bars for the words as this encoder reads them. */
+    function build() {
+      d = taken(whole());
+      root.style.setProperty("--hue", `var(--attn-${HUES[encoder]})`);
+      heights(shown());
+      readers.querySelectorAll("button").forEach(key => {
+        key.disabled = !sentences[at].by[key.dataset.key];
+        key.title = key.disabled ? "only stored sentences can be read by it here" : "";
+      });
       sliders = d.w.map((word, t) => {
-        const box = element("div", "attn-word"), all = element("button", "", word, { type: "button", title: "all weight on this word" });
+        const box = element("div", "attn-word"), key = element("button", "", word, { type: "button" });
         const slot = element("div", "slot", undefined, { role: "slider", tabindex: 0, "aria-label": `weight of ${word}`,
           "aria-valuemin": 0, "aria-valuemax": 100, "aria-orientation": "vertical" });
-        const share = element("small", "", "", { "aria-hidden": true });
+        const share = element("small", "", "", { "aria-hidden": true }), says = element("small", "says", "", { "aria-hidden": true });
         slot.append(element("i"), element("u"));
-        box.append(slot, all, share);
-        const set = a => { kind = ""; now = a; draw(); };
+        box.append(slot, key, says, share);
         const follow = event => {
           const at = slot.getBoundingClientRect();
           set(attn.moved(now, t, 1 - (event.clientY - at.top) / at.height));
         };
-        slot.onpointerdown = event => { slot.setPointerCapture(event.pointerId); follow(event); };
+        slot.onpointerdown = event => { if (t !== out) { slot.setPointerCapture(event.pointerId); follow(event); } };
         slot.onpointermove = event => { if (slot.hasPointerCapture(event.pointerId)) follow(event); };
         slot.onkeydown = event => {
           const to = { ArrowUp: now[t] + 0.05, ArrowRight: now[t] + 0.05, ArrowDown: now[t] - 0.05, ArrowLeft: now[t] - 0.05,
             PageUp: now[t] + 0.2, PageDown: now[t] - 0.2, Home: 0, End: 1 }[event.key];
-          if (to === undefined) return;
+          if (to === undefined || t === out) return;
           event.preventDefault();
           set(attn.moved(now, t, to));
         };
-        all.onclick = () => set(attn.corner(d.w.length, t));
-        return { box, slot, share };
+        key.onclick = () => touch(t);
+        const light = on => ticks.querySelector(`[data-t="${t}"]`)?.classList.toggle("lit", on);
+        box.onpointerenter = () => light(true);
+        box.onpointerleave = () => light(false);
+        box.onfocusin = () => light(true);
+        box.onfocusout = () => light(false);
+        return { box, slot, key, share, says };
       });
       words.replaceChildren(...sliders.map(({ box }) => box));
       choose("own");
+    }
+
+    function open(i) {
+      stop();
+      at = i;
+      out = -1;
+      tally = {};
+      if (!sentences[i].by[encoder]) encoder = "lstm";
+      const chips = Object.fromEntries(sentences.map(({ by }, j) => [j, by.lstm.w.join(" ")]));
+      pick.replaceChildren(...buttons("", "", chips, key => open(Number(key))).children);
+      press(pick, (_, j) => i === j);
+      note.textContent = sentences[i].note ?? "";
+      build();
+      path?.start();
+    }
+
+    /* Five steps: guess, shuffle, switch the encoder, shuffle, why. */
+    function guide() {
+      const panel = group("attn-path", "Five steps"), marks = element("ol", "", undefined, { "aria-hidden": true }), text = element("p", "", "", { "aria-live": "polite" });
+      const names = ["guess", "shuffle", "switch", "shuffle", "why"].map(name => element("li", "", name)), next = element("div", "attn-keys");
+      marks.append(...names);
+      panel.append(marks, text, next);
+      let step = 0, guess = "";
+      const ask = (line, texts, pressed) => {
+        names.forEach((name, i) => name.classList.toggle("now", i === step));
+        root.dataset.step = step;
+        text.textContent = line;
+        next.replaceChildren(...buttons("", "", texts, pressed).children);
+      };
+      const knowing = name => {
+        const reading = sentences[at].by[name], says = side(attn.output(reading, reading.a));
+        return `${attn.alone(reading).filter(p => side(p) === says).length} of ${reading.w.length}`;
+      };
+      const steps = [
+        () => ask(`The ${READERS[encoder]} has read “${whole().w.join(" ")}” and weighed its words. Deal its weights anew at random: does its answer stay?`,
+          { stays: "mostly", flips: "often not" }, answer => { guess = answer; go(1); }),
+        () => ask(guess === "stays" ? "You think that it mostly stays. Shuffle." : "You think that it often flips. Shuffle.", { go: "shuffle" }, () => choose("deal")),
+        () => {
+          const { count, flips } = tally[encoder];
+          ask(`${flips} of ${count} shuffles change the answer. Now a model that reads each word without its neighbours. What will shuffling do to it?`,
+            { go: "switch to no context" }, () => read("average"));
+        },
+        () => ask("The same sentence; each state has seen its own word only. Shuffle again.", { go: "shuffle" }, () => choose("deal")),
+        () => ask(`Why? Look at the ticks: each is the answer of one word's state alone. In the BiLSTM ${knowing("lstm")} say what the sentence says, without context ${knowing("average")}. Where the states agree, it matters little which of them attention asks.`,
+          { ...(sentences[at].by.minilm ? { minilm: "and a transformer?" } : {}), again: "start again" },
+          key => (key === "again" ? begin() : (read("minilm"), choose("deal")))),
+      ];
+      const go = to => steps[(step = to)]();
+      function begin() {
+        step = 0;
+        encoder = "lstm";
+        open(at);
+      }
+      return {
+        panel,
+        start: () => go(step < 4 && encoder === "lstm" ? 0 : 4),
+        shuffled: name => { if (step < 2 && name === "lstm") go(2); else if (step === 3 && name === "average") go(4); },
+        reader: name => { if (step === 2 && name === "average") go(3); },
+      };
     }
     open(0);
   }
@@ -300,7 +545,10 @@ if (typeof document !== "undefined") {
   const loaded = () => (reader ??= new Promise((done, failed) => {
     const script = element("script");
     script.src = new URL("sst-reader.js", here);
-    script.onload = () => done(attn.prepare(attn.model));
+    const more = element("script");
+    more.src = new URL("sst-words.js", here);
+    script.onload = () => document.head.append(more);
+    more.onload = more.onerror = () => done(attn.prepare(attn.model));
     script.onerror = () => { reader = undefined; script.remove(); failed(); };
     document.head.append(script);
   }));
@@ -314,8 +562,12 @@ if (typeof document !== "undefined") {
       told.textContent = "Loading the model …";
       try {
         const model = await loaded(), words = attn.tokens(line.value, model.split).slice(0, 40);
-        found(attn.read(model, words));
-        told.textContent = `Read: ${words.length} words.`;
+        const reading = attn.read(model, words);
+        reading.without = words.length > 1 ? t => attn.read(model, words.filter((_, i) => i !== t)) : undefined;
+        const by = { lstm: reading };
+        if (model.average) by.average = { ...attn.look(model, words), unknown: reading.unknown };
+        found({ note: "", by });
+        told.textContent = `Read: ${words.length - reading.unknown.length} of ${words.length} words.`;
       } catch {
         told.textContent = 'The model file is not here. On a command line: python -m attn_core read "…"';
       }

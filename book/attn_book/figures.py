@@ -23,7 +23,6 @@ from attn_book.page import PARTS, YOURS
 from attn_book.words import ENCODERS, SETS, number
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
-from attn_data.sentence import read_sentence
 
 INK = "#1d2733"
 QUIET = "#8a94a3"
@@ -275,37 +274,3 @@ def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> n
     ax.set(xlim=(-0.5, len(toy) - 0.5), ylim=(0.16, 0.54), frame_on=False)
     ax.yaxis.grid(True)
     return without
-
-
-# ---- elements to play with -------------------------------------------------------------------------------------------
-
-
-def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
-    """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper.
-
-    kind: 'move', sentences whose attention a reader can move (epsilon: by how much the farthest one may change p; own:
-    with a line for the reader's own sentence), 'erase', 'strips', 'triangle' or 'dial'. paper: HTML without a script
-    and on paper, by default the first sentence under bars of its weights, and how many words alone give its answer.
-    """
-    from IPython.display import HTML, display
-
-    if texts:
-        options["sentences"] = [as_numbers(text) for text in texts]
-    if paper is None:
-        words, told = read_sentence(texts[0])
-        alone = words["contribution"] + told["bias"]  # the logit if one word has all the weight
-        is_positive = told["p"] > 0.5
-        agree = ((alone > 0) == is_positive).sum()
-        paper = PARTS.bars(words["token"], words["attention"].round(4), is_positive, told["p"], agree)
-    display(HTML(PARTS.play(kind, options, paper)))
-
-
-def as_numbers(text: str) -> dict:
-    """A sentence as the script reads it: words, attention, contributions and bias."""
-    words, told = read_sentence(text)
-    return {
-        "w": words["token"].tolist(),
-        "a": words["attention"].round(4).tolist(),
-        "c": words["contribution"].round(4).tolist(),
-        "b": round(told["bias"], 4),
-    }

@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 
 from attn_archive import upkeep
+from attn_book import play
 from attn_build import TEMPLATES
 from attn_build.plain import MARKUP
 from attn_build.rendering import redirect, sphinx, toc_pages
@@ -65,6 +66,7 @@ def write_html(root: Path, edition: str) -> list[str]:
     archive = store.find_archive()
     if not problems and archive and (archive / sentence.FOLDER).is_dir():
         sentence.write_reader(built / "_static")
+        play.write_words(built / "_static")
     if not problems and source != root:
         target = root / "_build" / FOLDERS[edition]
         shutil.rmtree(target, ignore_errors=True)
