@@ -1,19 +1,18 @@
-"""The sentences of the front page's element in a model without context and in a transformer, for data/examples.
+"""The sentences that a reader can play with, in three encoders: readings.json in data/examples.
 
-Both have the settings of archived runs of seed 10. Without context a word's score and contribution are the same in
-every sentence, so two numbers a word hold the whole model. A transformer's sentences are stored whole, and again
-without each of their pieces.
+The BiLSTM is the archive's sentence model. The other two have the settings of archived runs of seed 10. Without context
+a word's score and contribution are the same in every sentence, so two numbers a word hold the whole model.
 """
 
 import json
 from pathlib import Path
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from attn_core.compute import inputs_of
 from attn_core.corpora.text import CLS, SEP
 from attn_core.run import Run
-from attn_core.traces import Traces
 from attn_core.training import piecewise
 from attn_data import sentence
 
@@ -28,21 +27,27 @@ SENTENCES = (
     "film was not good",
     "this is not a good film",
     "not one dull moment",
+    "dull yet charming",
+    "never boring and often very funny",
+    "too long and too loud yet strangely moving",
+    "i wanted to love this film but it bored me",
 )
+SHUFFLES = 1000
+UNKNOWN = 1
+"""The row of a word that the models do not know."""
 
 
 def make_readings(examples: Path) -> Path:
     """Write readings.json: of `average` the bias and, in the order of the sentence model's words, scores and
-    contributions in thousandths; of `minilm` the sentences. Weights that are not cached are trained."""
-    readings = {"average": every_word(), "minilm": {"key": PIECES.key, "sentences": {}}}
+    contributions in thousandths; the sentences. Weights that are not cached are trained."""
+    table = every_word()
+    sentences = {}
     for text in SENTENCES:
-        words, _, traces = sentence.sentence_traces(text, PIECES)
-        without = []
-        for gone in range(len(words)):
-            shorter = " ".join(words[:gone] + words[gone + 1 :])
-            without.append(numbers(sentence.sentence_traces(shorter, PIECES)[2]))
-        readings["minilm"]["sentences"][text] = {"w": words, **numbers(traces), "without": without}
+        words = sentence.sentence_traces(text)[0]
+        by_encoder = {"lstm": traced(text), "average": look(words, table), "minilm": traced(text, PIECES)}
+        sentences[text] = {encoder: reading | picture(reading) for encoder, reading in by_encoder.items()}
     target = examples / "readings.json"
+    readings = {"average": table, "minilm": PIECES.key, "sentences": sentences}
     target.write_text(json.dumps(readings, separators=(",", ":")) + "\n", encoding="utf-8")
     return target
 
@@ -62,10 +67,45 @@ def every_word() -> dict:
     }
 
 
-def numbers(traces: Traces) -> dict:
+def look(words: list[str], table: dict) -> dict:
+    """A sentence in the model without context."""
+    _, about = sentence.load()
+    row_of = {word: row for row, word in enumerate(about["words"])}
+    rows = [row_of.get(word, UNKNOWN) for word in words]
+    attention = softmax(np.array(table["score"])[rows] / 1000)
+    contribution = np.array(table["c"])[rows] / 1000
+    return {"w": words, "a": attention.round(4).tolist(), "c": contribution.tolist(), "b": table["b"]}
+
+
+def traced(text: str, run: Run | None = None) -> dict:
+    """A sentence as a model reads it, whole and without each of its words or pieces."""
+    words = sentence.sentence_traces(text, run)[0]
+    assert not any(word.startswith("##") for word in words), f"{text}: a word of several pieces"
+    shorter = [" ".join(words[:gone] + words[gone + 1 :]) for gone in range(len(words))]
+    return {"w": words, **numbers(text, run), "without": [numbers(line, run) for line in shorter]}
+
+
+def numbers(text: str, run: Run | None) -> dict:
     """Attention, contributions and bias of one text."""
+    traces = sentence.sentence_traces(text, run)[2]
     return {
         "a": traces.attention.round(4).tolist(),
         "c": traces.contribution[:, 0].astype(float).round(4).tolist(),
         "b": round(float(traces.bias[0]), 4),
+    }
+
+
+def picture(reading: dict) -> dict:
+    """What the picture says: p, of the whole and of each word alone, and what shuffling the weights does."""
+    attention = np.array(reading["a"])
+    contribution = np.array(reading["c"])
+    p = expit(reading["b"] + attention @ contribution)
+    orders = np.random.default_rng(0).permuted([attention] * SHUFFLES, axis=1)
+    shuffled = expit(reading["b"] + orders @ contribution)
+    return {
+        "p": round(p, 4),
+        "alone": expit(reading["b"] + contribution).round(4).tolist(),
+        "shuffles": SHUFFLES,
+        "typical": round(np.median(abs(shuffled - p)), 4),
+        "flips": round(np.mean((shuffled > 0.5) != (p > 0.5)), 4),
     }

@@ -49,7 +49,17 @@ def pieces(text: str) -> list[str]:
     """Everything of a page that data enter, with this text in each."""
     shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
     with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
-        read = {"w": [text], "a": [1.0], "c": [0.5], "b": 0.0}
+        read = {
+            "w": [text],
+            "a": [1.0],
+            "c": [0.5],
+            "b": 0.0,
+            "p": 0.6,
+            "alone": [0.6],
+            "shuffles": 1,
+            "typical": 0.0,
+            "flips": 0,
+        }
         with patch.object(play, "readings", lambda _: {"lstm": read, "average": read}):
             play.widget("move", [text], misread={text: text})
         with patch.dict(page.CHANGED, {"sentence": text}, clear=True):

@@ -13,12 +13,14 @@ from conftest import toy_traces
 
 from attn_book import play
 from attn_core import Run, index, obtain, store
+from attn_core.errors import AttnError
 from attn_core.experiments.adversarial import ceiling, exact
 from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
 from attn_data import sentence
+from benchmarks.readings import SENTENCES, look
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
@@ -137,9 +139,9 @@ def shorter(text: str, encoder: str, gone: int) -> tuple[np.ndarray, np.ndarray]
         traces = sentence.sentence_traces(line)[2]
         return traces.attention, traces.contribution[:, 0]
     if encoder == "average":
-        read = play.without_context(line.split())
+        read = look(line.split(), play.stored()["average"])
     else:
-        read = play.stored_readings()["minilm"]["sentences"][text]["without"][gone]
+        read = play.readings(text)["minilm"]["without"][gone]
     return np.array(read["a"]), np.array(read["c"])
 
 
@@ -205,12 +207,37 @@ def test_without_context_to_delete_is_to_erase_and_with_it_is_not():
 
 
 @needs_model
+def test_pictures_and_stored_sentences_are_up_to_date():
+    assert list(play.stored()["sentences"]) == list(SENTENCES)
+    for text in SENTENCES:
+        words, _, traces = sentence.sentence_traces(text)
+        by = play.readings(text)
+        assert by["average"] | look(words, play.stored()["average"]) == by["average"]
+        assert by["lstm"]["w"] == words and by["lstm"]["p"] == pytest.approx(traces.p[0], abs=1e-3)
+        np.testing.assert_allclose(by["lstm"]["a"], traces.attention, atol=1e-3)
+        for reading in by.values():
+            attention, contribution = np.array(reading["a"]), np.array(reading["c"])
+            own = sigmoid(reading["b"] + attention @ contribution)
+            orders = np.random.default_rng(7).permuted([attention] * 2000, axis=1)
+            outputs = sigmoid(reading["b"] + orders @ contribution)
+            low, high = np.quantile(np.abs(outputs - own), [0.42, 0.58])
+            assert low - 1e-3 <= reading["typical"] <= high + 1e-3
+            assert reading["flips"] == pytest.approx(np.mean((outputs > 0.5) != (own > 0.5)), abs=0.05)
+            np.testing.assert_allclose(reading["alone"], sigmoid(reading["b"] + contribution), atol=1e-3)
+
+
+def test_another_sentence_is_refused_in_one_line():
+    with pytest.raises(AttnError, match="is not stored; name one of"):
+        play.widget("move", ["a film that nobody stored"])
+
+
+@needs_model
 def test_the_stored_readings_are_those_of_the_archived_runs():
     """Without context: in the run's stored texts every word has the contribution that is kept of it. The transformer was
     trained again on another processor: the book's own sentence must decide alike, piece by piece."""
     from attn_core.training.piecewise import SENTENCE
 
-    stored = play.stored_readings()
+    stored = play.stored()
     assert stored["average"]["key"] == Run("sst", "average", seed=10, vectors="indomain-300").key
     traces = obtain(Run("sst", "average", seed=10, vectors="indomain-300")).traces
     assert traces.bias[0] == pytest.approx(stored["average"]["b"], abs=1e-3)
@@ -218,8 +245,8 @@ def test_the_stored_readings_are_those_of_the_archived_runs():
     there = traces.contribution[:, 0]
     nearest = np.abs(kept[np.clip(np.searchsorted(kept, there), 1, len(kept) - 1) - [[0], [1]]] - there).min(axis=0)
     assert np.mean(nearest < 1e-3) > 0.85, "rare words of the run are unknown to the sentence model"
-    record = index.records([stored["minilm"]["key"]])[0]["sentence"]
-    here = stored["minilm"]["sentences"][SENTENCE]
+    record = index.records([stored["minilm"]])[0]["sentence"]
+    here = play.readings(SENTENCE)["minilm"]
     assert here["w"] == record["pieces"]
     assert (np.array(here["c"]) + here["b"] < 0).tolist() == [logit < 0 for logit in record["logit"]]
 

@@ -9,11 +9,13 @@ import pytest
 
 from attn_book import figures, play
 from attn_book.page import PARTS
+from attn_build import build
 from attn_core import store
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_data import sentence
+from benchmarks.readings import look
 
 ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
@@ -69,7 +71,7 @@ def place(tmp_path_factory):
     for path in STATIC.glob("*.*"):
         shutil.copy(path, folder)
     sentence.write_reader(folder)
-    play.write_words(folder)
+    build.write_words(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
         play.widget("move", SENTENCES, own=True, path=True, misread={SENTENCES[-1]: ODD})
@@ -284,7 +286,7 @@ def test_typed_sentences_take_turns_and_what_is_unknown_gets_no_verdict(page):
     assert float(data(page, "move")["p"]) == pytest.approx(float(sentence.sentence_traces("a zyx")[2].p[0]), abs=1e-3)
     press(page, "move", "all")
     press(page, "move", "average")
-    read = play.without_context(tokens)
+    read = look(tokens, play.stored()["average"])
     p = 1 / (1 + np.exp(-read["b"] - np.dot(read["a"], read["c"])))
     assert float(data(page, "move")["p"]) == pytest.approx(p, abs=1e-3)
     assert page.js(f"document.querySelector('{MOVE} button[data-key=minilm]').disabled")

@@ -6,6 +6,7 @@ The stamp of a page is a hash of all that its outputs depend on; it runs again w
 """
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -66,12 +67,18 @@ def write_html(root: Path, edition: str) -> list[str]:
     archive = store.find_archive()
     if not problems and archive and (archive / sentence.FOLDER).is_dir():
         sentence.write_reader(built / "_static")
-        play.write_words(built / "_static")
+        write_words(built / "_static")
     if not problems and source != root:
         target = root / "_build" / FOLDERS[edition]
         shutil.rmtree(target, ignore_errors=True)
         shutil.move(built, target)
     return problems
+
+
+def write_words(folder: Path) -> None:
+    """The model without context as a script beside the sentence model's, for a reader's own sentence."""
+    table = json.dumps(play.stored()["average"])
+    (folder / "sst-words.js").write_text(f"attn.model.average = {table};\n", encoding="utf-8")
 
 
 # ---- running the pages -----------------------------------------------------------------------------------------------
