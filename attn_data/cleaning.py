@@ -9,18 +9,24 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from unicodedata import normalize
 
-_NON_WORD = re.compile(r"\W+")
+_MARKS = r"\u0300-\u036f"  # accents that no letter is composed with: they stay in the word
+_NON_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _DIGIT = re.compile(r"\d")
 _DEIDENTIFIED = re.compile(r"\[ ?\* ?\*.*?\* ?\* ?\]")
 _REPEATED = re.compile(r"([^\w\s]|_)(?:\s*\1)+")
-_WORD = re.compile(r"_|[^\W_](?:\w*[^\W_])?")
+_WORD = re.compile(rf"_|[^\W_](?:[\w{_MARKS}]*(?:[^\W_]|[{_MARKS}]))?")
 _UNIT = re.compile(
     r"(?<=[0-9])((?:[kdcm]?m[²³]?)|ha|µm|nm|yd|in|ft|k?g|[mµ]g|t|lb|oz|kmh|mph|hPa|Pa|mbar|[mkgt]b|[MKGT]B?)$"
 )
 _KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
+
+
+composed = partial(normalize, "NFC")
+"""A text in Unicode's composed form: é as one character, however it was typed."""
 
 
 @cache
@@ -40,7 +46,7 @@ def mask_digits(tokens) -> list[str]:
 
 def clean_lower(text: str) -> list[str]:
     """spaCy English tokens in lower case, blanks squeezed first; digits are kept (J&W's rule for the tweets)."""
-    squeezed = " ".join(text.split())
+    squeezed = " ".join(composed(text).split())
     return [token.text.lower() for token in english().tokenizer(squeezed)]
 
 
@@ -49,7 +55,7 @@ def clean_sst(text: str) -> list[str]:
 
     ``n't`` becomes the two tokens ``n t``. Digits are kept: the authors' code does not apply ``qqq`` to SST.
     """
-    unmarked = text.replace("-LRB-", "").replace("-RRB-", " ")
+    unmarked = composed(text).replace("-LRB-", "").replace("-RRB-", " ")
     return clean_lower(_NON_WORD.sub(" ", unmarked))
 
 
@@ -62,7 +68,7 @@ def contractions() -> dict[str, list[str]]:
 def clean_typed(text: str) -> list[str]:
     """The tokens of `clean_sst` where spaCy need not be installed; Cyrillic and Arabic units stay at their digits."""
     tokens = []
-    for word in _WORD.findall(text.replace("-LRB-", "").replace("-RRB-", " ")):
+    for word in _WORD.findall(composed(text).replace("-LRB-", "").replace("-RRB-", " ")):
         tokens += contractions().get(word) or _UNIT.sub(r" \1", word).split(" ")
     return [token.lower() for token in tokens]
 
@@ -90,7 +96,7 @@ def clean_news(text: str) -> list[str]:
 def clean_keras(text: str) -> list[str]:
     """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took: lower case, punctuation
     (not the apostrophe), tabs and line ends to blanks, split at blanks; other white space stays inside a word."""
-    return [word for word in text.lower().translate(_KERAS_FILTER).split(" ") if word]
+    return [word for word in composed(text).lower().translate(_KERAS_FILTER).split(" ") if word]
 
 
 def clean_clinical(text: str) -> list[str]:
@@ -102,7 +108,7 @@ def clean_clinical(text: str) -> list[str]:
 
 def simple_tokens(text: str) -> list[str]:
     """For training word vectors: lower case, non-word characters to blanks, split, tokens with a digit -> ``qqq``."""
-    return mask_digits(_NON_WORD.sub(" ", text.lower()).split())
+    return mask_digits(_NON_WORD.sub(" ", composed(text).lower()).split())
 
 
 def strip_post(text: str) -> str:
@@ -122,7 +128,7 @@ def cut(text: str) -> list[list[str]]:
     whole text for models without, here both read the same tokens, those of the whole text.
     """
     sentencizer = english().get_pipe("sentencizer")
-    document = sentencizer(english().tokenizer(text))  # english() itself refuses long texts
+    document = sentencizer(english().tokenizer(composed(text)))  # english() itself refuses long texts
     sentences = []
     for sentence in document.sents:
         # Equal words share one string, or the lists of a large set would fill the memory.

@@ -122,7 +122,7 @@ def _adr() -> Prepared:
     """The authors' file adr_dataset.csv: text, label (1 = a reaction is mentioned) and, where it is there, exp_split
     (train, dev, test); without it stratified 80/20 (random_state 13020). dev: 15 % of train."""
     path = needed("adr", "adr_dataset.csv")
-    table = pandas.concat(tables.records(path, ("text", "label")))
+    table = pandas.concat(tables.records(path, ("text", "label"), ("exp_split",)))
     refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
     lists = [cleaning.clean_lower(tweet) for tweet in table["text"]]
     labels = table["label"].astype(int)

@@ -1,9 +1,16 @@
-"""The tables of a data set: the user's under $ATTN_DATA, those of the cache, else from the official download."""
+"""The tables of a data set: the user's under $ATTN_DATA, those of the cache, else from the official download.
 
+One reader for all: `read_table` of CSV, TSV, JSON, JSON Lines, Parquet and Feather; `records` for delimited files that
+are too large to be held.
+"""
+
+import codecs
 import csv
 import gzip
+import json
+import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -11,6 +18,7 @@ from pathlib import Path
 
 import pandas
 import pyarrow
+import pyarrow.feather
 import pyarrow.parquet
 
 from attn_core.corpora import catalogue
@@ -21,12 +29,55 @@ from attn_data import official
 TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
 """Columns whose every row must be a text."""
 
+DELIMITERS = ",;\t|"
+SAMPLE = 1 << 26
+"""First bytes of a file that tell its encoding."""
+
+FOREIGN = 0.3
+"""Where more characters than this are no ASCII, a text is in no language of Western Europe."""
+
+DOUBLED = re.compile(r'"[^"]*""(?:[^"]|"")*"')
+"""A field that is in quotation marks because it holds some."""
+
+
+# ---- files of text ---------------------------------------------------------------------------------------------------
+
+
+def ending(path: Path) -> str:
+    """The ending that names the form, in lower case: '.csv' of a.CSV.gz."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def unpacked(path: Path, mode: str, **options):
+    """An open file, unpacked if its name ends in .gz."""
+    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, mode, **options)
+
+
+def encoding_of(path: Path) -> str:
+    """utf-8-sig, utf-16 (with or without its mark) or cp1252, which holds latin-1; ValueError for any other."""
+    with unpacked(path, "rb") as file:
+        data = file.read(SAMPLE)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in data[:1000]:  # every second byte of Western letters
+        return "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+        return "utf-8-sig"
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+    text = data.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    beyond_ascii = sum(character > "\x7f" for character in text)
+    if beyond_ascii > 2 * wrong or wrong > FOREIGN * len(text):
+        raise ValueError(f"line {line} is no UTF-8, and other lines are or hold no letters of Western Europe")
+    return "cp1252"
+
 
 @contextmanager
 def opened(path: Path):
-    """A text file in UTF-8, unpacked if its name ends in .gz; what is damaged or of another form is an AttnError."""
-    unpacked = gzip.open if path.suffix == ".gz" else open
-    with reading(path), unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
+    """A file of text in the encoding it is found to have; what is damaged or of another form is an AttnError."""
+    with reading(path), unpacked(path, "rt", encoding=encoding_of(path), newline="") as file:
         yield file
 
 
@@ -40,67 +91,131 @@ def reading(path: Path):
         raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
 
 
-def records(path: Path, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
-    """A CSV or TSV file in parts, every value a text without blanks around it, columns named without regard to case.
+def delimiter_of(line: str, columns: Sequence[str]) -> str:
+    """The separator by which a file's first line has most of the columns asked for, then most columns."""
+    asked = set(map(str.lower, columns))
 
-    Separator: a tab if the first line holds one, else a comma; quotation marks of a file that ends in .tsv are text.
-    The index counts records from 1. AttnError for a missing column, two of one name, a record of another number of
-    columns, an open quotation mark, or a damaged file.
+    def fit(delimiter: str) -> tuple[int, int]:
+        names = line.lower().split(delimiter)
+        return len(asked & {name.strip('" \r\n') for name in names}), len(names)
+
+    return max(DELIMITERS, key=fit)
+
+
+def quotes_are_text(lines: list[str]) -> bool:
+    """Whether a file with tabs knows no quoting: each line is a record, and not all its quotation marks are in pairs
+    that a writer must have set."""
+    rows = [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
+    marked = [value for value in chain.from_iterable(rows) if value.startswith('"')]
+    of_one_width = len(set(map(len, rows))) == 1
+    return of_one_width and not lines[0].startswith('"') and not all(map(DOUBLED.fullmatch, marked))
+
+
+def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[pandas.DataFrame]:
+    """A delimited file in parts, every value a text without blanks around it, columns named as asked for.
+
+    The separator is that of the first line, see `delimiter_of`; of quotation marks between tabs see `quotes_are_text`.
+    The index counts records from 1; `attrs["form"]` says what was found. AttnError for a missing column, two of one
+    name, a record of another number of columns, an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
-    asked = {name.lower(): name for name in columns}
-    quotechar = None if path.suffix.lower() == ".tsv" else '"'
     count = 0
     with opened(path) as file:
-        first = file.readline()
-        delimiter = "\t" if "\t" in first else ","
-        lines = csv.reader(chain([first], file), delimiter=delimiter, quotechar=quotechar, strict=True)
-        header = [name.strip().lower() for name in next(lines, ())]
-        names = [asked.get(name, name) for name in header]
-        check_columns(path, names, columns)
-        filled = filter(None, lines)
+        first = next(filter(str.strip, file), "")
+        delimiter = delimiter_of(first, [*columns, *optional])
+        lines: Iterable[str] = chain([first], file)
+        plain = False
+        if delimiter == "\t":
+            lines = list(lines)
+            plain = quotes_are_text(lines)
+        quotechar = None if plain else '"'
+        filled = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=quotechar, strict=True))
+        names = renamed(path, next(filled, []), columns, optional)
         while block := list(islice(filled, 20_000)):
             numbers = range(count + 1, count + 1 + len(block))
             for number, row in zip(numbers, block, strict=True):
                 if len(row) != len(names):
                     raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
             values = [[value.strip() for value in row] for row in block]
-            yield pandas.DataFrame(values, numbers, names)
+            table = pandas.DataFrame(values, numbers, names)
+            table.attrs["form"] = f"{file.encoding.removesuffix('-sig')}, {delimiter.replace(chr(9), 'tab')}"
+            yield table
             count += len(block)
     if count == 0:
         raise AttnError(f"{path} holds no records")
 
 
-def check_columns(path: Path, names: list[str], columns: Sequence[str]) -> None:
-    """AttnError for a column that is not among a table's names, and for two of one name."""
-    for name in columns:
-        if name not in names:
-            raise AttnError(f"{path} lacks the column '{name}'; it holds {', '.join(map(str, names)) or 'nothing'}")
-    for name in names:
-        if names.count(name) > 1:
-            raise AttnError(f"{path} has two columns '{name}'; leave one of them out")
+# ---- tables of every form --------------------------------------------------------------------------------------------
 
 
-def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
-    """A Parquet, JSONL, CSV or TSV file as a table, values as written, rows counted from 0; checked for the columns it
-    must hold and for rows without text."""
-    ending = path.suffix.lower()
-    if ending in (".csv", ".tsv"):
-        return pandas.concat(records(path, columns), ignore_index=True)
-    with reading(path):
-        if ending == ".jsonl":
-            table = pandas.read_json(path, lines=True, dtype=False)
-        else:  # the index that a user's table may bring along is none of ours
-            table = pyarrow.parquet.read_table(path, partitioning=None).to_pandas(ignore_metadata=True)
-    check_columns(path, list(table.columns), columns)
+def renamed(where: object, names: Iterable, columns: Sequence[str], optional: Sequence[str] = ()) -> list[str]:
+    """The names of a table, those asked for as they are asked for, without regard to case and blanks around them.
+
+    AttnError for a column that is not there, and for two of one name.
+    """
+    names = [str(name).strip() for name in names]
+    for column in (*columns, *optional):
+        places = [i for i, name in enumerate(names) if name.lower() == column.lower()]
+        if len(places) > 1:
+            raise AttnError(f"{where} has two columns '{column}'; leave one of them out")
+        if not places and column in columns:
+            raise AttnError(f"{where} lacks the column '{column}'; it holds {', '.join(names) or 'nothing'}")
+        for i in places:
+            names[i] = column
+    return names
+
+
+def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pandas.DataFrame:
+    """A file of one of `files.FORMS`, or the same with .gz, as a table with the columns asked for, rows counted from 0.
+
+    Values of text files are text, as written. `attrs["form"]`: their encoding, and the separator that was found.
+    AttnError as of `records`.
+    """
+    form = ending(path)
+    if form in (".csv", ".tsv"):
+        return pandas.concat(records(path, columns, optional), ignore_index=True)
+    if form in (".parquet", ".feather"):
+        with reading(path):
+            table = _arrow(path).to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    else:
+        with opened(path) as file:
+            table = pandas.DataFrame(_json_rows(file.read()))
+            table.attrs["form"] = file.encoding.removesuffix("-sig")
+    table.columns = pandas.Index(renamed(path, table.columns, columns, optional))
     if len(table) == 0:
         raise AttnError(f"{path} holds no rows")
-    for column in TEXTS & set(columns):
-        for row, value in enumerate(table[column]):
-            if not isinstance(value, str):
-                fault = f"holds {str(value)[:40]}, which is no text; leave such rows out"
-                raise AttnError(f"{path}: column '{column}' of row {row} {fault}")
     return table
+
+
+def _arrow(path: Path) -> pyarrow.Table:
+    """A file of Apache's; the index that a user's table may bring along is a column like others."""
+    source = pyarrow.BufferReader(unpacked(path, "rb").read()) if path.suffix.lower() == ".gz" else path
+    if ending(path) == ".feather":
+        return pyarrow.feather.read_table(source)
+    return pyarrow.parquet.read_table(source, partitioning=None)
+
+
+def _json_rows(text: str) -> list | dict:
+    """The records of JSON Lines, or of one JSON value: a list of records, or lists (or mappings) by column. Numbers
+    are left as written. ValueError for a name that stands twice in a record."""
+
+    def once(pairs: list[tuple]) -> dict:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            raise ValueError(f"a record has two values of one name, {', '.join(name for name, _ in pairs)}")
+        return record
+
+    load = partial(json.loads, parse_int=str, parse_float=str, parse_constant=lambda _: None, object_pairs_hook=once)
+    try:
+        rows = load(text)
+    except json.JSONDecodeError:  # more than one value
+        rows = [load(line) for line in text.split("\n") if line.strip()]
+    if isinstance(rows, dict) and not all(isinstance(values, dict | list) for values in rows.values()):
+        return [rows]
+    return rows
+
+
+# ---- the data sets of the catalogue ----------------------------------------------------------------------------------
 
 
 def read(corpus: str, split: str) -> pandas.DataFrame:
@@ -115,12 +230,25 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
     path = locate(entry, split)
     if path is not None:
         try:
-            return read_table(path, entry.columns)
+            return _typed(read_table(path, entry.columns), entry.columns, path)
         except AttnError as error:
             if data_folder() in path.parents:
                 raise  # the user's own file: never replaced
             say(f"{error}; it is made anew from the official files")
     return _from_official(entry)[split]
+
+
+def _typed(table: pandas.DataFrame, columns: Sequence[str], path: Path) -> pandas.DataFrame:
+    """A table of the catalogue: whole numbers that a text file holds as numbers; AttnError for rows without text."""
+    for column in columns:
+        if column in ("label", "stars") and table[column].astype(str).str.isdecimal().all():
+            table[column] = table[column].astype("int64")
+    for column in TEXTS & set(columns):
+        for row, value in enumerate(table[column]):
+            if not isinstance(value, str):
+                fault = f"holds {str(value)[:40]}, which is no text; leave such rows out"
+                raise AttnError(f"{path}: column '{column}' of row {row} {fault}")
+    return table
 
 
 def read_all(corpus: str) -> dict[str, pandas.DataFrame]:

@@ -8,7 +8,6 @@ parameters stand in catalogue.yml.
 """
 
 import codecs
-import gzip
 import hashlib
 import re
 import sys
@@ -74,8 +73,7 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     """
     index = word_ids(vocabulary)
     words = len(index)
-    unpacked = gzip.open if path.suffix == ".gz" else open
-    with tables.reading(path), unpacked(path, "rb") as file:
+    with tables.reading(path), tables.unpacked(path, "rb") as file:
         first = file.readline().removeprefix(codecs.BOM_UTF8)
         fields = first.split()
         has_heading = len(fields) == 2 and fields[1].isdigit()  # count and width

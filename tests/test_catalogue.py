@@ -277,3 +277,25 @@ def test_the_data_page_names_every_corpus_with_its_licence():
         assert f"`{entry.name}`" in page
         assert entry.name.endswith("_all") or entry.licence in page, entry.name
         assert all(catalogue.SOURCES[source].file in page for source in entry.sources)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".CSV.gz", ".jsonl", ".feather"])
+def test_a_set_is_read_from_a_table_of_another_form(sst_data, ending):
+    expected = encode("sst").fingerprint
+    for split in ("train", "dev", "test"):
+        table = pandas.read_parquet(sst_data / f"{split}.parquet")
+        (sst_data / f"{split}.parquet").unlink()
+        path = sst_data / f"{split}{ending}"
+        if ending == ".jsonl":
+            table.to_json(path, orient="records", lines=True)
+        elif ending == ".feather":
+            table.to_feather(path)
+        else:
+            table.to_csv(path, index=False, compression="gzip" if ending.endswith("gz") else None)
+    assert encode("sst").fingerprint == expected
+
+
+def test_composed_and_decomposed_letters_are_the_same_words():
+    for clean in (cleaning.clean_sst, cleaning.clean_typed, cleaning.clean_plain, cleaning.clean_keras):
+        assert clean("a nai\u0308ve cafe\u0301") == clean("a naïve café") == ["a", "naïve", "café"]
+    assert cleaning.clean_sst("x\u0302 y") == cleaning.clean_typed("x\u0302 y") == ["x\u0302", "y"]

@@ -255,6 +255,7 @@ TEXTS = (
     "Film was not good.",
     "I can't say it wasn't moving, but they'd cannot win at 10am!",
     "naïve zzyzx -LRB- x_y -RRB-",
+    "nai\u0308ve x\u0302 cafe\u0301",
     "She'll gonna love it; could've been worse...",
     "A quiet, tender film that trusts its actors.",
 )

@@ -1,6 +1,6 @@
 """Where a data set's tables come from, and where everything made from them is kept.
 
-Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet``, the local cache, the official download, one clear error.
+Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet`` (or another of FORMS), the local cache, the official download, one clear error.
 """
 
 import hashlib
@@ -19,6 +19,9 @@ import numpy as np
 
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
+
+FORMS = (".parquet", ".feather", ".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+"""Endings of tables that can be read, in any case, and with .gz."""
 
 
 def cache_folder() -> Path:
@@ -139,6 +142,12 @@ def _read_kept(path: Path) -> Kept:
     return {}, {}
 
 
+def table_in(folder: Path, name: str) -> Path | None:
+    """The table of that name in a folder, in the first of FORMS that is there."""
+    tables = {path.name.lower().removesuffix(".gz"): path for path in sorted(folder.iterdir())}
+    return next((tables[name + form] for form in FORMS if name + form in tables), None)
+
+
 def locate(entry: catalogue.Corpus, file: str) -> Path | None:
     """Where a file of a set lies: named by its split, under $ATTN_DATA (the whole set before its sample) or in the
     local cache; of a set of the user's own files under its own name, plain or with .gz. None if it is nowhere;
@@ -150,9 +159,9 @@ def locate(entry: catalogue.Corpus, file: str) -> Path | None:
         return next(filter(Path.is_file, paths), None)
     for folder in [data / name for name in (entry.folder, entry.sample) if data and name]:
         if folder.is_dir():
-            path = folder / f"{file}.parquet"
-            if path.is_file():
+            if path := table_in(folder, file):
                 return path
+            path = folder / f"{file}.parquet"
             wanted = ", ".join(f"{split}.parquet" for split in entry.files)
             raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {wanted}; add it, or remove {folder}")
     path = cache_folder() / "tables" / name / f"{file}.parquet"

@@ -180,7 +180,7 @@ const attn = (() => {
   /* The package's rule for SST: bracket marks away, whatever is no letter, digit or underscore to blanks, contractions
      split by spaCy's own table (handed over with the model), lower case. Not taken over: units behind digits (5km). */
   function tokens(text, split = {}) {
-    text = text.replaceAll("-LRB-", "").replaceAll("-RRB-", " ").replace(/[^\p{L}\p{N}_]+/gu, " ").trim();
+    text = text.normalize("NFC").replaceAll("-LRB-", "").replaceAll("-RRB-", " ").replace(/[^\p{L}\p{N}_\u0300-\u036f]+/gu, " ").trim();
     return text.split(" ").filter(Boolean).flatMap(word => (Object.hasOwn(split, word) ? split[word] : [word])).map(word => word.toLowerCase());
   }
 
