@@ -1,14 +1,286 @@
-"""Every test of the book on texts of your own: `study`."""
+"""Every test of the book that needs no further training, on texts of your own: `study`.
 
+Trained are the model that is asked for and the same with equal weights, once a seed. All numbers are means over texts
+and seeds, with intervals by bootstrap over both.
+"""
+
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
+from attn_core import foreign
+from attn_core.compute import FAMILIES, inputs_of, trained
+from attn_core.corpora.catalogue import Corpus
+from attn_core.corpora.documents import Encoded
+from attn_core.corpora.files import digest
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
+from attn_core.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
+from attn_core.traces import Arrays, Traces
+from attn_core.training import jain, pretrained
+from attn_data.cleaning import clean_lower
+from attn_study.numbers import numbers, per_text
+from attn_study.power import power
+from attn_study.report import Sentence, panels, sentences, warning
+from attn_study.texts import Cleaned, cleaned, parts
+
+MOST_WORDS = 400
+"""Of longer texts the beginning is read."""
+
+MOST_PAIRS = 20_000_000
+"""Squares of the lengths of the test texts that are read, in all: deletions take as much."""
+
+STEPS = 400
+"""Batches that a training has at least, by more epochs of few texts."""
+
+EPOCHS = (8, 40)
+BATCH = 32
+
+
+@dataclass(frozen=True)
+class Training:
+    """One model: how it was trained, on what, its weights, and its traces of the test texts."""
+
+    run: Run
+    data: Encoded
+    weights: Arrays
+    traces: Traces
+
+    @property
+    def model(self):
+        """The classifier, a torch module."""
+        if self.run.family == "pretrained":
+            return pretrained.trained_model(self.run, self.weights, self.data)
+        return jain.trained_model(self.run, self.weights)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What `study` gives; `print(study.report())` first.
+
+    Parameters
+    ----------
+    texts : Cleaned
+        The texts, their classes and splits, and what was left out; in words: str(texts).
+    trainings, equal_weights : list of Training
+        One for each seed, or each seed and part: with attention, and with equal weights.
+    table : DataFrame
+        One row a number: question, number, value, low, high (95 %), texts, seeds; why says in words what a dash is for.
+    power : DataFrame
+        How well each test tells good attention from the same dealt anew on these texts, see `attn_study.power`.
+    words : dict
+        Row of the table of texts -> its tokens as the model reads them.
+    """
+
+    texts: Cleaned
+    trainings: list[Training]
+    equal_weights: list[Training]
+    table: pd.DataFrame
+    power: pd.DataFrame
+    words: dict[int, list[str]]
+
+    @property
+    def traces(self) -> list[Traces]:
+        """Of each training, the traces of its test texts; doc_id is the row in the table of texts, from 1."""
+        return [training.traces for training in self.trainings]
+
+    @property
+    def models(self) -> list:
+        """The trained classifiers, torch modules."""
+        return [training.model for training in self.trainings]
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """The five questions, each with a verdict of one word and its numbers."""
+        return sentences(self.table, self.power)
+
+    @property
+    def warning(self) -> str:
+        """What makes all else vain: a model that learnt nothing, tests that tell nothing here; '' without."""
+        return warning(self.sentences)
+
+    def plot(self, *names: str):
+        """A figure of the panels asked for, of 'alone', 'top word' and 'twin', by default all."""
+        return panels(self.table, self.traces, names)
+
+    def report(self) -> str:
+        """What was read, the warning, the five sentences and the table, as text."""
+        lines = [str(self.texts), self.warning]
+        lines += [
+            f"{sentence.question} {sentence.verdict.capitalize()}. {sentence.text}" for sentence in self.sentences
+        ]
+        return "\n".join([*filter(None, lines), "", shown(self.table).to_string(index=False)])
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of numbers as people read it: an interval in one column, a dash and its reason for what there is not."""
+    ends = [f"{row.low:.3f} to {row.high:.3f}" for row in table.itertuples()]
+    missing = table["value"].isna()
+    return pd.DataFrame(
+        {
+            "question": table["question"],
+            "number": table["number"],
+            "value": table["value"].map("{:.3f}".format).mask(missing, "–"),
+            "95 %": pd.Series(ends, table.index).mask(missing, table["why"]),
+        }
+    )
 
 
 def study(
-    frame: pd.DataFrame | str | Path, text: str = "text", label: str = "label", encoder: str = "lstm", seeds: int = 3
-):
-    """The tests of the book on the texts of a table, or of a file of texts and labels."""
-    raise AttnError("attn_core.study is being written")
+    frame: pd.DataFrame | str | Path,
+    text: str = "text",
+    label: str = "label",
+    encoder: str = "lstm",
+    seeds: int = 3,
+    epochs: int | None = None,
+    split: str = "split",
+    fold: int = 0,
+    strict: bool = False,
+    progress: bool = True,
+) -> Study:
+    """Train models on your own texts and put their attention to the tests of the book.
+
+    Parameters
+    ----------
+    frame : DataFrame or path
+        A table, or a file: CSV (any of , ; tab |), TSV, JSON, JSON Lines, Parquet or Feather, each also with .gz, in
+        UTF-8, UTF-16 or cp1252. Values count as they are written, the same in each form.
+    text, label : str
+        Columns of the texts and their classes, in any case.
+    encoder : str
+        'lstm', 'cnn', 'average', 'none', 'transformer', 'minilm', 'minilm_random', or one of `register_encoder`.
+    seeds : int
+        Trainings of each model, 3 to 9.
+    epochs : int, optional
+        By default 8, of few texts more, so that a training has about 400 steps.
+    split : str
+        A column that says train, dev or test, in any case; where there is none, or '', 60:20:20 is drawn.
+    fold : int
+        For few texts: 3 to 10 equal parts, each tested once by a model that was trained on the others.
+    strict : bool
+        Refuse a table with rows that would be left out: without text or label, twice the same, of rare classes.
+    progress : bool
+        Bars with the time left.
+
+    Returns
+    -------
+    Study
+        `.report()`, `.table`, `.plot()`, `.sentences`, `.traces`, `.models`.
+
+    Raises
+    ------
+    AttnError
+        A table, column, class or split that will not do, in a line.
+
+    Notes
+    -----
+    p is the probability of the last of two classes, of the predicted class of more. Tokens are spaCy's English ones in
+    lower case. What is trained is kept in the cache, texts are not.
+
+    Examples
+    --------
+    >>> import attn_core, pandas as pd
+    >>> words = ["good", "bad"]
+    >>> frame = pd.DataFrame({"review": [f"a {words[i % 2]} film, number {i}" for i in range(60)], "liked": [1, 0] * 30})
+    >>> study = attn_core.study(frame, "review", "liked", encoder="average", epochs=2, progress=False)
+    >>> [name for name in study.table.columns]
+    ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']
+    """
+    texts, words, trainings = train(frame, text, label, encoder, seeds, epochs, split, fold, strict, progress)
+    own = trainings[: len(trainings) // 2]
+    flat = trainings[len(trainings) // 2 :]
+    folds = max(1, fold)
+    documents = [per_text(own[i : i + folds], flat[i : i + folds]) for i in range(0, len(own), folds)]
+    powers = power([training.traces for training in own[::folds]], encoder)
+    return Study(texts, own, flat, numbers(documents), powers, words)
+
+
+def train(
+    frame: pd.DataFrame | str | Path,
+    text: str,
+    label: str,
+    encoder: str,
+    seeds: int,
+    epochs: int | None,
+    split: str,
+    fold: int,
+    strict: bool,
+    progress: bool = True,
+) -> tuple[Cleaned, dict[int, list[str]], list[Training]]:
+    """What a study rests on, from the cache where it was trained before: the texts, their words by row, and the
+    trainings, all with attention, then all with equal weights."""
+    if seeds not in range(3, len(SEEDS) + 1):
+        raise AttnError(
+            f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings of each model, fewer have no interval"
+        )
+    texts = cleaned(frame, text, label, split, strict, fold)
+    words = {row: clean_lower(text)[:MOST_WORDS] for row, text in texts.rows["text"].items()}
+    runs = runs_of(register(texts, words), texts, encoder, seeds, epochs)
+    equal_weights = [replace(run, attention="uniform") for run in runs]
+    bar = tqdm([*runs, *equal_weights], "study", unit="model", disable=not progress)
+    return texts, words, [training_of(run, progress) for run in bar]
+
+
+def register(texts: Cleaned, words: dict[int, list[str]]) -> str:
+    """The texts as a corpus of this process, by a name that no other texts have."""
+    rows = texts.rows
+    version = digest([rows.astype(str).to_numpy().tolist(), MOST_WORDS])
+    name = f"own-{version[:10]}"
+
+    def prepare(part: int = 0) -> Prepared:
+        splits = {}
+        for split, chosen in parts(texts, part).items():
+            labels = chosen["label"].map(texts.classes.index).to_numpy()
+            documents = Texts([words[row] for row in chosen.index], labels, chosen.index.to_numpy())
+            splits[split] = documents.take(readable(documents)) if split == "test" else documents
+        return Prepared(splits, texts.classes)
+
+    entry = Corpus(
+        name,
+        "Your own texts",
+        task="text",
+        classes=tuple(texts.classes),
+        split="yours",
+        licence="",
+        cite="",
+        files=(),
+        filtered=False,
+        vectors="random",
+    )
+    foreign.register_corpus(entry, prepare, version=version)
+    return name
+
+
+def readable(documents: Texts) -> np.ndarray:
+    """The texts, in their order, that a test set of MOST_PAIRS holds when it is filled in a random order."""
+    order = np.random.default_rng(0).permutation(len(documents.lists))
+    squares = np.array([len(documents.lists[row]) ** 2 for row in order])
+    return np.sort(order[squares.cumsum() <= MOST_PAIRS])
+
+
+def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int | None) -> list[Run]:
+    """The trainings with attention: of each seed, and of each part where there are parts."""
+    pieces = sorted(set(texts.rows["split"])) if texts.rows["split"].iloc[0].isdecimal() else []
+    options: list[Any] = [{"part": int(piece)} for piece in pieces] or [{}]
+    training = len(parts(texts)["train"])
+    if epochs is None and encoder not in PRETRAINED:
+        epochs = int(np.clip(math.ceil(STEPS * BATCH / training), *EPOCHS))
+    shared: dict[str, Any] = {"corpus": corpus, "encoder": encoder, "epochs": epochs}
+    if encoder in HIERARCHICAL:
+        known = ", ".join((*ENCODERS, *PRETRAINED, *foreign.registered("encoder")))
+        raise AttnError(f"encoder '{encoder}' reads texts cut into sentences; a study takes {known}")
+    return [Run(**shared, seed=seed, options=option) for seed in SEEDS[:seeds] for option in options]
+
+
+def training_of(run: Run, progress: bool) -> Training:
+    """A trained model, from the cache or trained now, and its traces."""
+    made = inputs_of(run)
+    arrays, _ = trained(run, made, progress)
+    weights = arrays[run.selection]
+    traces = FAMILIES[run.family].read(run, weights, made[0], progress)
+    return Training(run, made[0], weights, traces)

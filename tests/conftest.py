@@ -52,7 +52,6 @@ SLOW = {
     "test_runs",
     "test_scorecard",
     "test_serrano_scores",
-    "test_study",
     "test_sweep",
     "test_wiegreffe_scores",
 }

@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attn_cli.app import Json, app, show
+from attn_core.corpora.files import digest
 from attn_core.errors import AttnError
 
 
@@ -51,22 +52,45 @@ def execute(
 
 @app.command()
 def study(
-    file: Annotated[Path, Argument(help="CSV, TSV, JSONL or Parquet of texts and labels.")],
+    file: Annotated[Path, Argument(help="CSV, TSV, JSON, JSONL, Parquet or Feather of texts and labels, or .gz.")],
     text: Annotated[str, Option(help="Column of the texts.")] = "text",
     label: Annotated[str, Option(help="Column of the labels.")] = "label",
-    encoder: Annotated[str, Option(help="lstm, cnn or average.")] = "lstm",
-    seeds: Annotated[int, Option(help="Trainings of each model, 2 to 9.")] = 3,
+    encoder: Annotated[str, Option(help="lstm, cnn, average, none, transformer, minilm, or your own.")] = "lstm",
+    seeds: Annotated[int, Option(help="Trainings of each model, 3 to 9.")] = 3,
+    epochs: Annotated[int, Option(help="0: as many as the number of texts asks for.")] = 0,
+    split: Annotated[str, Option(help="Column with train, dev, test; without one they are drawn.")] = "split",
+    fold: Annotated[int, Option(help="For few texts: 3 to 10 parts, each tested once.")] = 0,
+    strict: Annotated[bool, Option("--strict", help="Refuse a table with rows that would be left out.")] = False,
     output: Annotated[Path, Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
 ) -> None:
-    """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
+    """Is the attention of a model of your own texts an explanation? One page, and its numbers as CSV."""
     from attn_build.rendering import rerun
+    from attn_study.study import train
 
-    page = output.resolve() / f"{file.stem}.ipynb"
-    csv = output.resolve() / f"{file.stem}-numbers.csv"
-    columns = {"text": text, "label": label}
-    values = {"file": str(file.resolve()), **columns, "encoder": encoder, "seeds": seeds, "csv": str(csv)}
-    path = rerun("_study", values, page, force=True)
+    page, csv = outputs(file.resolve(), output.resolve())
+    columns = {"text": text, "label": label, "split": split}
+    choices = {"encoder": encoder, "seeds": seeds, "epochs": epochs, "fold": fold, "strict": strict}
+    train(file, text, label, encoder, seeds, epochs or None, split, fold, strict)  # the page reads what is cached
+    path = rerun("_study", {"file": str(file.resolve()), "csv": str(csv), **columns, **choices}, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
+
+
+def outputs(file: Path, folder: Path) -> tuple[Path, Path]:
+    """The page and the numbers of a file that is studied: named by it, and where another file's lie there also by its
+    place. AttnError where something lies there that was not written for this file, or was edited."""
+    from attn_build.sources import edited, read_notebook
+
+    for name in (file.stem, f"{file.stem}-{digest(str(file))[:6]}"):
+        page = folder / f"{name}.ipynb"
+        source = read_notebook(page).metadata.get("attn", {}).get("parameters", {}).get("file")
+        if source in (None, str(file)):
+            break
+    csv = folder / f"{name}-numbers.csv"
+    ours = source and not edited(page)
+    for path in (page, page.with_suffix(".html"), csv):
+        if path.exists() and not ours:
+            raise AttnError(f"{path} was not written here, or was edited; name another folder with --output")
+    return page, csv
 
 
 @app.command()
