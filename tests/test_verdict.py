@@ -109,6 +109,27 @@ def test_every_claim_has_three_answers_and_its_numbers(cells):
     assert "-" not in "".join(item.text for item in table.select("details li")).replace("in-domain", "")
 
 
+SHOWN = "document.querySelector('.attn-claims details ul').checkVisibility()"
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_numbers_open_by_tap_and_by_key_and_print(cells, tmp_path, chromium):
+    styles = "".join((ROOT / "book" / "_static" / name).read_text() for name in ("attn.css", "print.css"))
+    table = functions()["table"](cells).data
+    head = '<!doctype html><meta name="viewport" content="width=device-width">'
+    (tmp_path / "page.html").write_text(f'{head}<style>{styles}</style><article class="bd-article">{table}')
+    chromium.open(tmp_path / "page.html", 390)
+    assert not chromium.js(SHOWN)
+    chromium.tap(*chromium.place(".attn-claims summary"))
+    assert chromium.js(SHOWN) and chromium.js("document.documentElement.scrollWidth") <= 390
+    chromium.js("document.querySelector('.attn-claims summary').focus()")
+    chromium.key("Enter")
+    assert not chromium.js(SHOWN)
+    chromium.call("Emulation.setEmulatedMedia", media="print")
+    assert chromium.js(SHOWN), "on paper all are open"
+
+
 @pytest.mark.parametrize(
     "lows, survives",
     [((0.6, 0.7, 0.8), True), ((0.6, 0.5, 0.9), False), ((0.3, 0.2, 0.4), False)],
