@@ -3,11 +3,9 @@
 A step of the book's models leaves a card idle for most of its time, so many processes share one well (README).
 """
 
-import os
 import sys
 
 import torch
-from distributed import Worker, WorkerPlugin
 
 from attn_core.device import compute_device
 from attn_core.errors import AttnError
@@ -39,12 +37,11 @@ def fitting(jobs: int, free: list[int]) -> int:
     return min(jobs, most)
 
 
-class OneCard(WorkerPlugin):
-    """Gives each worker the card of its number, in turn, also when it is started again."""
-
-    def __init__(self, cards: int):
-        self.cards = cards
-
-    def setup(self, worker: Worker) -> None:
-        """Called by Dask in the worker's process before its first task."""
-        os.environ["ATTN_DEVICE"] = f"cuda:{int(worker.name) % self.cards}"
+def devices(jobs: int) -> list[str]:
+    """ATTN_DEVICE of each of so many processes of this machine, or of those that fit: the cards in turn, where there
+    are several; '' where nothing is to be chosen."""
+    free = free_memory()
+    if free:
+        jobs = fitting(jobs, free)
+    names = [f"cuda:{number}" for number in range(len(free))] if len(free) > 1 else [""]
+    return [names[process % len(names)] for process in range(jobs)]

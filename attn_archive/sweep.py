@@ -3,13 +3,12 @@
 What is stored is skipped, so an interrupted sweep resumes where it stopped.
 """
 
-import logging
 import math
 import platform
 import re
 import threading
 import traceback
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
@@ -17,7 +16,9 @@ from pathlib import Path
 import yaml
 from tqdm import tqdm
 
+from attn_archive import cards
 from attn_archive.packing import adopt, packed_store, prepare, same_data
+from attn_archive.processes import side_by_side
 from attn_core import compute, foreign, store
 from attn_core.compute import has_weights
 from attn_core.corpora import encoding, files
@@ -27,6 +28,9 @@ from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 
 MOST_RUNS = 100_000
 """Of one block of a grid."""
+
+LARGEST_GRID = 10**7
+"""Bytes."""
 
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
@@ -65,9 +69,13 @@ def read_grid(path: Path) -> list[Run]:
     """The runs of a grid file: a list of blocks, each a product of its fields; `seed: N seeds` is the book's first N,
     `base:` a mapping of the base's fields, see `with_base`, or a list of such."""
     try:
+        if not path.is_file() or path.stat().st_size > LARGEST_GRID:
+            raise OSError("no file of a grid's size")
         blocks = yaml.load(path.read_text(encoding="utf-8"), GridLoader)
     except OSError as error:
-        raise AttnError(f"no grid file {path}; the book's own lie in data/sweeps") from error
+        raise AttnError(
+            f"no grid file {path} of at most {LARGEST_GRID:,} bytes; the book's own lie in data/sweeps"
+        ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise AttnError(f"{path} is no YAML in UTF-8: {one_line(error)}") from error
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
@@ -145,7 +153,7 @@ def sweep(
 
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters; this process alone writes there.
-    jobs: processes of this machine. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
+    jobs: processes of this machine, which open no port. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
     AttnError for an unreachable or lost scheduler, one that is no_workers_timeout seconds without any worker, and runs
     of what the user registered without a version, which are kept nowhere.
     """
@@ -155,11 +163,15 @@ def sweep(
     if not tasks:
         return {}
     failures: dict[str, str] = {}
-    here = jobs == 1 and not scheduler
     bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)
-    with bar, nullcontext() if here else cluster(scheduler, jobs) as client:
-        local = one_by_one(tasks, failures, pack, progress)
-        for run, failure in local if here else on_cluster(client, tasks, pack, no_workers_timeout):
+    with bar, cluster(scheduler) if scheduler else nullcontext() as client:
+        if scheduler:
+            done = on_cluster(client, tasks, pack, no_workers_timeout)
+        elif jobs > 1:
+            done = on_processes(tasks, failures, pack, jobs)
+        else:
+            done = one_by_one(tasks, failures, pack, progress)
+        for run, failure in done:
             bar.set_postfix_str(run.key)
             reason = failure or (reason_of(adopt, run.key) if pack and tasks[run] else "")
             if reason:
@@ -201,6 +213,27 @@ def one_by_one(
     """`work` in this process; yields each run that is done and why it failed, which the caller notes in failures."""
     for run, result in tasks.items():
         yield run, work(run, failures, result, pack, progress)
+
+
+def on_processes(tasks: dict[Run, bool], failures: dict[str, str], pack: bool, jobs: int) -> Iterator[tuple[Run, str]]:
+    """`work` in processes of this machine, on its GPUs where it has any; yields each run that is done and why it
+    failed."""
+
+    def start(process, run: Run):
+        return process.submit(work, run, dict(failures), tasks[run], pack)
+
+    for run, future in side_by_side(cards.devices(jobs), needed_before(tasks), start):
+        yield run, reason_of(future.result)
+
+
+def needed_before(tasks: Iterable[Run]) -> dict[Run, list[Run]]:
+    """What is done before each run: its bases, and one of its own training (the other selection)."""
+    training: dict[str, Run] = {}
+    needed = {}
+    for run in tasks:
+        needed[run] = [*bases(run), *filter(None, [training.get(weights_key(run))])]
+        training[weights_key(run)] = run
+    return needed
 
 
 def work(run: Run, before: dict[str, str], result: bool, pack: bool, progress: bool = False, expected: str = "") -> str:
@@ -260,13 +293,11 @@ def submit(client, tasks: dict[Run, bool], pack: bool) -> dict:
     hold back what no worker has begun: it blames a lost worker on all tasks that it was given (allowed-failures).
     """
     futures: dict[Run, object] = {}
-    training: dict[str, Run] = {}
-    for run, result in tasks.items():
-        needed = [*bases(run), *filter(None, [training.get(weights_key(run))])]
+    for run, needed in needed_before(tasks).items():
+        result = tasks[run]
         before = {other.key: futures[other] for other in needed if other in futures}
         key = ("attn_core", f"{run.key}-packed" if pack and result else run.key)
         futures[run] = client.submit(work, run, before, result, pack, expected=named(run), key=key)
-        training[weights_key(run)] = run
     return {future: run for run, future in futures.items()}
 
 
@@ -289,36 +320,16 @@ def lost_scheduler(client) -> str:
 
 
 @contextmanager
-def cluster(scheduler: str, jobs: int):
-    """A client of the Dask scheduler at an address; without one, of `jobs` processes of one thread each, which last as
-    the block, on this machine's GPUs where it has any. AttnError where none answers."""
+def cluster(scheduler: str):
+    """A client of the Dask scheduler at an address. AttnError where none answers."""
     from distributed import Client
 
-    from attn_archive import cards
-
-    free = [] if scheduler else cards.free_memory()
-    if free:
-        jobs = cards.fitting(jobs, free)
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    processes = {
-        "n_workers": jobs,
-        "threads_per_worker": 1,
-        "memory_limit": None,
-        "host": "127.0.0.1",
-        "protocol": "tcp://",
-        "dashboard_address": None,
-        "silence_logs": logging.ERROR,
-        "env": threads,
-    }
-    options = {} if scheduler else processes
     try:
-        client = Client(scheduler or None, timeout=CONNECT_SECONDS, set_as_default=False, **options)
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise AttnError(
             f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
             "--host 127.0.0.1' (other machines: README) and give the address it prints, such as tcp://127.0.0.1:8786"
         ) from error
     with client:
-        if len(free) > 1:
-            client.register_plugin(cards.OneCard(len(free)))
         yield client

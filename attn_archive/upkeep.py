@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from filelock import FileLock
 
-from attn_core.corpora.files import replacing, sha256
+from attn_core.corpora.files import checksum_file, replacing, sha256
 from attn_core.errors import AttnError
 from attn_core.store import (
     LAYERS,
@@ -21,6 +21,7 @@ from attn_core.store import (
     read_record,
     read_traces,
     rows_of,
+    sealed,
     settle,
     table,
     table_bytes,
@@ -60,14 +61,15 @@ def files_of_run(folder: Path, key: str) -> tuple[dict[str, pa.Table], bytes | N
     """A run of a store of one file a run, as `write` and `merge` take it: its tables and the file of its traces."""
     names = {layer: f"{layer}/{key}.parquet" for layer in LAYERS}
     tables = {layer: parquet(folder, name) for layer, name in names.items() if (folder / name).is_file()}
-    traces = folder / "traces" / f"{key}.parquet"
-    return tables, traces.read_bytes() if traces.is_file() else None
+    return tables, sealed(folder, f"traces/{key}.parquet") if has_traces(folder, key) else None
 
 
 def remove(folder: Path, key: str) -> None:
     """Remove a run from a store of one file a run."""
     for layer in ("runs", *LAYERS, "traces"):  # without its row of `runs` it is stored no more
-        (folder / layer / f"{key}.parquet").unlink(missing_ok=True)
+        path = folder / layer / f"{key}.parquet"
+        path.unlink(missing_ok=True)
+        checksum_file(path).unlink(missing_ok=True)
 
 
 def plain(rows: pa.Table) -> pa.Table:

@@ -44,6 +44,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     device = compute_device()
     made = data, _, inputs = inputs_of(run)
     folder = store.cache_store()
+    store.sweep_away(folder)
     store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()

@@ -148,8 +148,9 @@ def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
             value = value.detach().cpu().to_dense()
             value = value.float() if value.is_floating_point() else value
         array = np.asarray(value)
-        if array.dtype.kind not in "fiu":
-            raise AttnError(f"{theirs} holds {array.dtype}, not numbers; give weights alone, as float32")
+        if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(value):
+            masked = "masked " if np.ma.isMaskedArray(value) else ""
+            raise AttnError(f"{theirs} holds {masked}{array.dtype}, not numbers; give weights alone, as float32")
         if ours in arrays:
             raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
         arrays[ours] = array

@@ -14,6 +14,7 @@ A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_searc
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -26,7 +27,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from attn_core import foreign, store
 from attn_core.corpora import catalogue
-from attn_core.corpora.files import cache_folder, keep, say, stamp
+from attn_core.corpora.files import altered, cache_folder, keep, say, stamp
 from attn_core.errors import AttnError, Damaged
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_core.rows import FIELDS, RUN_COLUMNS, migrate
@@ -295,10 +296,11 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
     folder = cache_folder() / "measured"
     checksum = hashlib.sha256((source + _code()).encode()).hexdigest()
     path = folder / f"{name}-{checksum[:16]}.parquet"
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError):
-        table = make()
+    with suppress(OSError, ValueError):
+        if not altered(path):
+            return pd.read_parquet(path)
+        say(f"{path} is damaged (it has another checksum); it is made anew")
+    table = make()
     for old in folder.glob(f"{name}-*.parquet"):
         old.unlink(missing_ok=True)
     keep(path, lambda file: table.to_parquet(file, compression="zstd", index=False))

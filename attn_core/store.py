@@ -8,14 +8,13 @@
     MANIFEST    of an archive: SHA-256 of all its files and of data/reported; what does not match is refused
 
 data/archive has a file a corpus in the first four folders, and one process at a time writes there. The cache has a file
-a run, named by its key: workers that share it never write the same file, and need no lock. Beside them lies in the
-cache weights/<key>.safetensors: both checkpoints of a training; never in the archive.
+a run, named by its key: workers that share it never write the same file, and need no lock. Beside each lies its
+SHA-256, see `files.altered`. The cache alone has weights/<key>.safetensors: both checkpoints of a training.
 """
 
 import hashlib
 import json
 import os
-import platform
 import shutil
 import tempfile
 import time
@@ -35,13 +34,21 @@ import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from attn_core.corpora.files import cache_folder, replacing, say, sha256, stamp
+from attn_core.corpora.files import (
+    MACHINE,
+    altered,
+    cache_folder,
+    checksum_file,
+    folder_of,
+    half_written,
+    say,
+    sha256,
+    stamp,
+    write_kept,
+)
 from attn_core.errors import AttnError, Damaged, one_line
 from attn_core.run import from_dict
 from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Arrays, Traces
-
-MACHINE = platform.node().replace(".", "-")
-"""Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
 
 LAYERS = ("numbers", "documents", "against", "runs")
 """The tables of a store in the order in which they are written: a run is stored once its row of `runs` is there."""
@@ -108,16 +115,18 @@ class Result:
 
 
 def find_archive() -> Path | None:
-    """The folder that $ATTN_ARCHIVE names, else the first data/archive found upward from the working folder, else that
-    beside this package; None if there is none."""
-    if named := os.environ.get("ATTN_ARCHIVE"):
-        if not Path(named).is_dir():
+    """The folder that $ATTN_ARCHIVE names, else the first data/archive found upward from the working folder that has
+    runs and a manifest, else that beside this package; None if there is none."""
+    if named := folder_of("ATTN_ARCHIVE"):
+        if not named.is_dir():
             raise AttnError(f"ATTN_ARCHIVE names {named}, no folder; point it at the repository's data/archive")
-        return Path(named)
-    for parent in (Path.cwd(), *Path.cwd().parents, Path(__file__).parents[1]):
-        if (folder := parent / "data" / "archive").is_dir():
+        return named
+    for parent in (Path.cwd(), *Path.cwd().parents):
+        folder = parent / "data" / "archive"
+        if (folder / MANIFEST).is_file() and any(folder.glob("runs/*.parquet")):
             return folder
-    return None
+    folder = Path(__file__).parents[1] / "data" / "archive"
+    return folder if folder.is_dir() else None
 
 
 def archive_folder() -> Path:
@@ -213,7 +222,9 @@ def keys(folder: Path) -> list[str]:
 
 
 def stem_of(folder: Path, key: str) -> str | None:
-    """The name of the files that hold a run, None where it is not stored."""
+    """The name of the files that hold a run, None where it is not stored. A path is no key."""
+    if Path(key).name != key:
+        return None
     settle(folder)
     if (folder / "runs" / f"{key}.parquet").is_file():
         return key
@@ -312,7 +323,10 @@ def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces
     files: dict[str, bytes | None] = {f"{layer}/{key}.parquet": None for layer in LAYERS}
     files |= {f"{layer}/{key}.parquet": table_bytes(rows) for layer, rows in tables.items() if len(rows)}
     files[f"traces/{key}.parquet"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
-    commit(folder, key, files)
+    sums = {}
+    for name, data in files.items():
+        sums[checksum_file(Path(name)).as_posix()] = data and hashlib.sha256(data).hexdigest().encode()
+    commit(folder, key, sums | files)
 
 
 DECIDED = ".decided"
@@ -357,7 +371,7 @@ def staging(folder: Path, label: str) -> Path:
     """A fresh folder in the store to write into; AttnError where the store cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{label}.", dir=folder))
+        return Path(tempfile.mkdtemp(prefix=f"{half_written()}{label}.", dir=folder))
     except OSError as error:
         name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
         reason = f"cannot write to {folder} ({error.strerror})"
@@ -365,14 +379,19 @@ def staging(folder: Path, label: str) -> Path:
 
 
 def sweep_away(folder: Path) -> None:
-    """Remove the staging folders of dead writers, of other machines that share the store those a week old."""
+    """Finish what dead writers of a store had decided, and remove what they have left half-written."""
     settle(folder)
-    for stage in folder.glob(".*@*"):
+    remove_half_written(folder)
+
+
+def remove_half_written(folder: Path, pattern: str = "**/.*@*") -> None:
+    """Remove what dead writers have left half-written, of other machines that share the folder what is a week old."""
+    for stage in list(folder.glob(pattern)):
         writer, _, machine = stage.name[1:].partition(".")[0].partition("@")
-        with suppress(FileNotFoundError):  # just finished
+        with suppress(OSError):  # just finished, or another user's
             old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
             if writer.isdigit() and (old if machine != MACHINE else not psutil.pid_exists(int(writer))):
-                shutil.rmtree(stage, ignore_errors=True)
+                shutil.rmtree(stage, ignore_errors=True) if stage.is_dir() else stage.unlink()
 
 
 # ---- the seal --------------------------------------------------------------------------------------------------------
@@ -390,9 +409,14 @@ def manifest(folder: Path) -> dict[str, str] | None:
 
 
 def sealed(folder: Path, name: str) -> bytes:
-    """A file's bytes; Damaged where the folder has a manifest and they are not those that it names."""
-    data = (folder / name).read_bytes()
+    """A file's bytes; Damaged where they are not those that the folder's manifest names or, in a cache, the checksum
+    beside the file."""
     sums = manifest(folder)
+    if sums is None and altered(folder / name):
+        settle(folder)  # is it being replaced?
+        if altered(folder / name):
+            raise Damaged(f"{folder / name} is not what was stored, so it is refused; run it again with --fresh")
+    data = (folder / name).read_bytes()
     if sums is not None and sums.get(name) != hashlib.sha256(data).hexdigest():
         raise Damaged(
             f"{folder / name} is {'not the' if name in sums else 'no'} file that {MANIFEST} names, so it is refused; "
@@ -490,20 +514,23 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
     for selection, arrays in weights.items():
         flat |= {f"{selection}/{name}": array for name, array in arrays.items()}
     try:
-        with replacing(path) as file:
-            file.write(save(flat, {"training": json.dumps(training), "inputs": json.dumps(inputs)}))
+        about = {"training": json.dumps(training), "inputs": json.dumps(inputs)}
+        write_kept(path, lambda file: file.write(save(flat, about)))
     except OSError as error:
         raise AttnError(f"cannot write to {path.parent} ({error}); make room there or set ATTN_CACHE") from error
 
 
 def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:
     """(weights by selection, training) of `write_weights`, or None where the training is not cached. inputs: the
-    fingerprints it must have been trained on; other weights are passed over, with a line on standard error."""
+    fingerprints it must have been trained on; other weights, and damaged ones, are passed over, with a line on
+    standard error."""
     path = weights_file(key)
     weights: dict[str, Arrays] = {}
     if not path.is_file():
         return None
     try:
+        if altered(path):
+            raise ValueError("it has another checksum")
         with safe_open(path, framework="numpy") as file:
             about = {name: json.loads(text) for name, text in file.metadata().items()}
             if inputs is not None and about.get("inputs", {}) != inputs:
@@ -514,4 +541,5 @@ def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[s
                 weights.setdefault(selection, {})[name] = file.get_tensor(flat)
             return weights, about["training"]
     except (SafetensorError, ValueError) as error:
-        raise AttnError(f"{path} is damaged ({error}); delete it and run again") from error
+        say(f"{path} is damaged ({one_line(error)}); it is not used")
+        return None

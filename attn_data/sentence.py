@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy import ndarray
+from tqdm import tqdm
 
 from attn_core import store
 from attn_core.corpora import catalogue, encode, encoding
@@ -32,6 +33,9 @@ EPSILON = 0.05
 
 MOST_DELETED = 500
 """Of longer texts the words are not left out: that takes the square of their number."""
+MOST_WORDS = 20_000
+"""The exact adversary is sought among all pairs of words."""
+
 ROWS = 64
 """Shortened texts that are read at once."""
 
@@ -164,7 +168,8 @@ def traced(arrays: Arrays, ids: ndarray) -> Traces:
         return traces
     change = np.full(n, np.nan)
     pieces = -(-n // ROWS)
-    for deleted in np.array_split(np.arange(n), pieces) if n > 1 else ():
+    blocks = np.array_split(np.arange(n), pieces) if n > 1 else []
+    for deleted in tqdm(blocks, desc="leaving words out", delay=2, leave=False):
         texts = [np.delete(ids, word + 1) for word in deleted]
         shortened = Reading(arrays, np.stack(texts, axis=1))
         weight = np.exp(shortened.scores - shortened.scores.max(axis=0))
@@ -181,6 +186,8 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
     tokens = clean_typed(text)
     if not tokens:
         raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
+    if len(tokens) > MOST_WORDS:
+        raise AttnError(f"the text has {len(tokens):,} words; at most {MOST_WORDS:,} are read: take a part of it")
     if run is None:
         arrays, about = load()
         vocabulary = about["words"]

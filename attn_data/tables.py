@@ -22,7 +22,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from attn_core.corpora import catalogue
-from attn_core.corpora.files import cache_folder, data_folder, keep, locate, say
+from attn_core.corpora.files import altered, cache_folder, data_folder, keep, locate, say
 from attn_core.errors import AttnError, one_line
 from attn_data import official
 
@@ -171,6 +171,8 @@ def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ())
     Values of text files are text, as written. `attrs["form"]`: their encoding, and the separator that was found.
     AttnError as of `records`.
     """
+    if not path.is_file():
+        raise AttnError(f"{path} is no file of a table; a device, a pipe or a folder is not read")
     form = ending(path)
     if form in (".csv", ".tsv"):
         return pandas.concat(records(path, columns, optional), ignore_index=True)
@@ -230,6 +232,8 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
     path = locate(entry, split)
     if path is not None:
         try:
+            if altered(path):
+                raise AttnError(f"{path} is damaged (it has another checksum)")
             return _typed(read_table(path, entry.columns), entry.columns, path)
         except AttnError as error:
             if data_folder() in path.parents:

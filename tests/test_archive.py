@@ -95,7 +95,7 @@ def rows_alone(key, frame) -> pa.Table:
 def test_a_record_that_tells_another_story_and_files_that_are_not_whole_are_refused(tmp_path):
     stored(tmp_path)
     damage(tmp_path / "traces" / "toy.parquet")
-    with pytest.raises(Damaged, match=r"traces/toy\.parquet is unreadable"):
+    with pytest.raises(Damaged, match=r"traces/toy\.parquet is not what was stored"):
         store.read(tmp_path, "toy")
     _, _, traces = toy()
     told = tables_of(RECORD | {"accuracy": 0.123})

@@ -1,11 +1,12 @@
-"""Processes of a sweep on several GPUs: how many, and each on one. No GPU is needed: workers only name theirs."""
+"""Processes of a sweep on several GPUs: how many, and each on one. No GPU is needed: processes only name theirs."""
 
 import os
+import signal
 
 import pytest
 import torch
 
-from attn_archive import cards, sweep
+from attn_archive import cards, processes
 from attn_core.errors import AttnError
 
 GB = 1 << 30
@@ -28,18 +29,22 @@ def test_the_cards_that_runs_may_use(asked, numbers, monkeypatch):
     assert cards.free_memory() == [number * GB for number in numbers]
 
 
-def named_card(dask_worker) -> str:
+def device_of(task: int) -> str:
+    if task == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
     return os.environ["ATTN_DEVICE"]
 
 
 @pytest.mark.faults
 def test_each_process_has_a_card_of_its_own_also_when_it_is_started_again(monkeypatch):
     monkeypatch.setattr(cards, "free_memory", lambda: [80 * GB, 80 * GB])
-    with sweep.cluster("", 3) as client:
-        named = sorted(client.run(named_card).values())
-        assert named == ["cuda:0", "cuda:0", "cuda:1"]
-        client.restart()
-        assert sorted(client.run(named_card).values()) == named
+    assert cards.devices(3) == ["cuda:0", "cuda:1", "cuda:0"]
+    tasks = {0: [], 1: [], 2: [0, 1], 3: [2], 4: [2]}
+    done = {}
+    for task, future in processes.side_by_side(
+        cards.devices(2), tasks, lambda pool, task: pool.submit(device_of, task)
+    ):
+        done[task] = "lost" if future.exception() else future.result()
+    assert {done[0], done[1], done[3], done[4]} <= {"cuda:0", "cuda:1"} and done[2] == "lost"
     monkeypatch.setattr(cards, "free_memory", lambda: [4 * GB])
-    with sweep.cluster("", 3) as client:
-        assert len(client.scheduler_info()["workers"]) == 1
+    assert cards.devices(3) == [""]

@@ -128,7 +128,7 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     assert whole_store() == {run.key for run in runs} and all(sweep.has_weights(run.base) for run in runs[:3])
     seconds = [store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in runs]
     assert seconds[3] == seconds[4], "both selections are of one training, not of two side by side"
-    monkeypatch.setattr("distributed.Client", None)  # nothing left to do: no process is started
+    monkeypatch.setattr(sweep, "side_by_side", None)  # nothing left to do: no process is started
     assert sweep.sweep(runs, jobs=2, progress=False) == {}
 
 

@@ -42,7 +42,8 @@ def whole_store() -> set[str]:
     store.sweep_away(folder)
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
     for layer in ("runs", "numbers", "traces"):
-        assert {path.stem for path in (folder / layer).iterdir()} == set(store.keys(folder))
+        assert {path.stem for path in (folder / layer).glob("*.parquet")} == set(store.keys(folder))
+        assert len({*(folder / layer).glob(".*.sha256")}) == len(store.keys(folder))
     return set(store.keys(folder))
 
 

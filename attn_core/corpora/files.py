@@ -6,6 +6,7 @@ Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet`` (or another of FORMS),
 import hashlib
 import json
 import os
+import platform
 import re
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from attn_core.corpora import catalogue
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 
 FORMS = (".parquet", ".feather", ".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 """Endings of tables that can be read, in any case, and with .gz."""
@@ -64,11 +65,20 @@ def say(message: str) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
+MACHINE = platform.node().replace(".", "-")[:20]
+"""Stands in the names of half-written files: a folder may be shared by machines, each with processes of its own."""
+
+
+def half_written() -> str:
+    """How the name of a half-written file or folder of this process begins; `store.sweep_away` knows by it the dead."""
+    return f".{os.getpid()}@{MACHINE}."
+
+
 @contextmanager
 def replacing(path: Path, mode: str = "wb"):
     """A file open for writing that takes its place in one step, or not at all if the block fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial_path = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    handle, partial_path = tempfile.mkstemp(dir=path.parent, prefix=half_written() + path.name)
     try:
         with os.fdopen(handle, mode) as file:
             yield file
@@ -90,11 +100,29 @@ def digest(values) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
+def checksum_file(path: Path) -> Path:
+    """Where the SHA-256 of a file of the cache stands; hidden, so that a folder of tables is read without it."""
+    return path.with_name(f".{path.name}.sha256")
+
+
+def altered(path: Path) -> bool:
+    """Whether a file is not the one that was kept; of what versions before this one kept nothing is known."""
+    checksum = checksum_file(path)
+    return checksum.is_file() and checksum.read_bytes() != sha256(path).encode()
+
+
+def write_kept(path: Path, write: Callable) -> None:
+    """A file written by write(file) in one step, and beside it its SHA-256 for `altered`."""
+    with replacing(path) as file:
+        write(file)
+    with replacing(checksum_file(path), "w") as file:
+        file.write(sha256(path))
+
+
 def keep(path: Path, write: Callable) -> None:
-    """A file of the cache, written by write(file) in one step; one warning line where the cache cannot be written."""
+    """A file of the cache as of `write_kept`; one warning line where the cache cannot be written."""
     try:
-        with replacing(path) as file:
-            write(file)
+        write_kept(path, write)
     except OSError as error:
         say(f"the cache {path.parent} cannot be written ({error.strerror}); '{path.name}' is not kept")
 
@@ -134,11 +162,13 @@ def _read_kept(path: Path) -> Kept:
     """What `cached` wrote there; two empty ones where there is nothing, or (one warning line) damage."""
     try:
         if path.is_file():
+            if altered(path):
+                raise ValueError("it has another checksum")
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
             return json.loads(bytes(arrays.pop("about"))), arrays
     except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile) as error:
-        say(f"{path} is damaged ({type(error).__name__}); it is made anew")
+        say(f"{path} is damaged ({one_line(error)}); it is made anew")
     return {}, {}
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from attn_core.errors import AttnError
 from attn_core.experiments import adversarial, correlation, echo, permutation, search
 from attn_core.experiments.bracket import bracket
+from attn_core.experiments.correlation import LONGEST
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
 from attn_core.measures import LEVEL, without_nan
@@ -37,8 +39,15 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
     those of `ceilings`; of `adversarial` for each of epsilons, with the suffixes @0.01 and @0.05, from one search, of
     single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
-    `echo`. What follows from them is left to `derived`. Without epsilons it takes seconds.
+    `echo`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them, AttnError for a
+    document of more than LONGEST tokens.
     """
+    longest = traces.lengths.argmax()
+    if epsilons and traces.lengths[longest] > LONGEST:
+        raise AttnError(
+            f"document {traces.doc_id[longest]} has {traces.lengths[longest]:,} tokens, and its adversaries are sought "
+            f"among all pairs of them; at most {LONGEST:,}: cut it, or ask without epsilons"
+        )
     bracketed = traces.readout is None and traces.classes > MOST_CLASSES
     weights = None if bracketed or not epsilons else search.search(traces, seed=seed)
     at_epsilons = []

@@ -25,6 +25,9 @@ PAIRS = (
 EXACT_LENGTH = 33
 """Up to this length p values without ties come from the exact distribution, as in SciPy."""
 
+LONGEST = 10_000
+"""Tokens of a document whose pairs are all looked at."""
+
 AT_ONCE = 1 << 21
 """Pairs of tokens compared at once; bounds memory and changes no number."""
 
@@ -116,7 +119,10 @@ def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, n
     tau, p = np.empty((2, len(lengths)))
     for rows, _ in chunks(lengths**2, AT_ONCE):
         tokens = offsets[rows, None] + np.arange(lengths[rows[0]])
-        tau[rows], p[rows] = kendall(x[tokens], y[tokens])
+        if tokens.shape[1] > LONGEST:  # one document
+            tau[rows], p[rows] = scipy.stats.kendalltau(x[tokens[0]], y[tokens[0]])
+        else:
+            tau[rows], p[rows] = kendall(x[tokens], y[tokens])
     return tau, p
 
 

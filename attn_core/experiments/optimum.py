@@ -30,6 +30,9 @@ FEWEST = 4
 """In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least
 when they carry all weight: up to 45 tokens every pair, from 512 on every pair with one of four tokens."""
 
+PAIRS_AT_ONCE = 2**21
+"""Pairs of tokens of a document that `exact` looks at in one step."""
+
 AT_ONCE = 256
 """Mixtures of a document whose output is computed at once."""
 
@@ -128,9 +131,11 @@ def best_vertex(s: ndarray, attention: ndarray, low: float, high: float) -> Vert
         best = Vertex(float(jsd_point(attention[t])), t)
 
     for bound in (low, high):
-        i = np.flatnonzero(s < bound)[:, None]  # (L, 1)
+        below = np.flatnonzero(s < bound)
         j = np.flatnonzero(s > bound)  # (R,)
-        if i.size and j.size:
+        step = max(1, PAIRS_AT_ONCE // max(1, j.size))
+        for first in range(0, below.size if j.size else 0, step):
+            i = below[first : first + step, None]  # (L, 1)
             # w s_i + (1 - w) s_j = bound; both weights as quotients, so that neither loses digits
             w = (s[j] - bound) / (s[j] - s[i])  # (L, R)
             remainder = (bound - s[i]) / (s[j] - s[i])

@@ -21,6 +21,7 @@ from torch import Tensor
 from attn_core.corpora.documents import Documents, flat
 from attn_core.corpora.files import say
 from attn_core.device import fitting
+from attn_core.errors import AttnError
 from attn_core.models.classifier import Classifier, Tensors
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
@@ -44,6 +45,9 @@ class Budget(NamedTuple):
     tokens: int
     tokens_with_deletions: int
 
+
+MOST_DELETED = 20_000
+"""Words of a text up to which each is left out: that takes the square of their number."""
 
 BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
 """Kind of device -> budget of a chunk, where memory allows."""
@@ -84,7 +88,8 @@ def trace(
     Raises
     ------
     AttnError
-        As in `arguments.check` and `flat`, and for an encoder that reads the words otherwise than by its embedding.
+        As in `arguments.check` and `flat`, for an encoder that reads the words otherwise than by its embedding, and
+        for leave_one_out in texts of more than MOST_DELETED words.
 
     Notes
     -----
@@ -113,6 +118,12 @@ def trace(
         return replace(trace_items(model, documents, deleted, progress=progress), spell=spell)
     check(model, documents)
     words = flat(documents, False, "these texts").ids
+    longest = documents.lengths.argmax()
+    if leave_one_out and documents.lengths[longest] - 2 > MOST_DELETED:
+        raise AttnError(
+            f"document {documents.doc_ids[longest]} has {documents.lengths[longest] - 2:,} words, and leaving out each "
+            f"takes the square of their number; at most {MOST_DELETED:,}: cut it, or trace with leave_one_out=False"
+        )
     if gradient and progress and getattr(model.encoder, "NORMALISED", False):
         say("gradient times input is empty where a LayerNorm follows the embedding; take gradient_norm")
     with evaluating(model):

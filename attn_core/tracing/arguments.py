@@ -14,8 +14,15 @@ from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
 
 
-def check_ids(documents: Documents, embedding: nn.Embedding) -> None:
-    """AttnError unless offsets cut the ids, there is a label and a doc_id for each text, and every id has a vector."""
+def check_ids(documents: Documents, embedding: nn.Embedding, outputs: int) -> None:
+    """AttnError unless all are arrays of whole numbers, offsets cut the ids, there is a label and a doc_id for each
+    text, every label is a class of a model with so many outputs, and every id has a vector."""
+    for name in ("ids", "offsets", "labels", "doc_ids"):
+        values = getattr(documents, name)
+        plain = isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values)
+        if not plain or values.dtype.kind not in "iu" or values.ndim != 1:
+            kind = f"{type(values).__name__} {getattr(values, 'dtype', '')}".strip()
+            raise AttnError(f"{name} must be one row of whole numbers, none masked, not {kind}; make an array of int64")
     texts = len(documents.offsets) - 1
     tokens = len(documents.ids)
     first, last = documents.offsets[[0, -1]]
@@ -27,6 +34,14 @@ def check_ids(documents: Documents, embedding: nn.Embedding) -> None:
     for name, values in (("labels", documents.labels), ("doc_ids", documents.doc_ids)):
         if len(values) != texts:
             raise AttnError(f"{len(values)} {name} for {texts} texts; give one for each")
+    classes = max(2, outputs)
+    beyond = np.flatnonzero((documents.labels < 0) | (documents.labels >= classes))
+    if len(beyond):
+        row = beyond[0]
+        raise AttnError(
+            f"document {documents.doc_ids[row]} has the label {documents.labels[row]}; this model's classes are 0 to "
+            f"{classes - 1}"
+        )
     unknown = np.flatnonzero((documents.ids < 0) | (documents.ids >= embedding.num_embeddings))
     if len(unknown):
         row = np.searchsorted(documents.offsets, unknown[0], side="right") - 1
@@ -38,13 +53,13 @@ def check_ids(documents: Documents, embedding: nn.Embedding) -> None:
 
 def check(model: Classifier | Paired, documents: Documents) -> None:
     """`check_ids` of all texts that the model reads."""
-    check_ids(documents, model.encoder.embedding)
+    check_ids(documents, model.encoder.embedding, model.outputs)
     if isinstance(model, Paired):
         if documents.query_ids is None:
             raise AttnError(
                 "the documents have no second text (query_ids); models of pairs need a question or hypothesis"
             )
-        check_ids(documents.queries, model.query_encoder.embedding)
+        check_ids(documents.queries, model.query_encoder.embedding, model.outputs)
 
 
 @contextmanager

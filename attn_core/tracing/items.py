@@ -38,7 +38,7 @@ def trace_items(
     depend on other sentences); of the documents `deleted` (rows) alone, NaN elsewhere, where an item is the only one
     and in documents of more than MOST_ITEMS. name: of the texts, for errors.
     """
-    check_ids(documents, model.embedding)
+    check_ids(documents, model.embedding, model.decoder.out_features)
     texts = flat(documents, model.sentence is not None, name)
     items = np.diff(texts.items)  # (D,)
     decoder = decoder_of(model, documents)

@@ -20,7 +20,7 @@ from attn_book import play
 from attn_build import TEMPLATES
 from attn_build.plain import MARKUP
 from attn_build.rendering import redirect, sphinx, toc_pages
-from attn_build.running import PACKAGES, execute
+from attn_build.running import PACKAGES, execute, sweep_away
 from attn_build.slides import write_kit
 from attn_build.sources import executed, pages, read_notebook, repository, writable
 from attn_build.student import write_student
@@ -42,6 +42,7 @@ def build(root: str | Path | None = None, html: bool = True, edition: str = "tea
     root = repository(root)
     start = time.perf_counter()
     writable(root / "book" / "status.md")
+    sweep_away(root)
     archive = root / "data" / "archive"
     faults = upkeep.faults(archive) if store.keys(archive) else []
     problems = execute_pages(root)

@@ -41,8 +41,8 @@ from attn_build.sources import (
     writable,
     write_notebook,
 )
-from attn_core import foreign
-from attn_core.corpora.files import say
+from attn_core import foreign, store
+from attn_core.corpora.files import half_written, say
 from attn_core.errors import AttnError, Damaged, one_line
 from attn_core.results import AbsentRun
 
@@ -89,6 +89,8 @@ def execute(
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
+    if not stamp:
+        sweep_away(here, target.parent)
     if "vectors" in values.keys() - asked.keys():
         say(f"page {name} reads the stored model with word vectors {values['vectors']}")
 
@@ -110,6 +112,15 @@ def execute(
     about["seconds"] = time.perf_counter() - start
     notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), **about}
     return write_notebook(tidy(notebook), target)
+
+
+def sweep_away(root: Path, *folders: Path) -> None:
+    """Remove what killed runs of pages have left half-written."""
+    store.sweep_away(store.cache_store())
+    for folder in (root / "book", root / "_build"):
+        store.remove_half_written(folder)
+    for folder in (Path(tempfile.gettempdir()), *folders):
+        store.remove_half_written(folder, ".*@*")
 
 
 def provenance(root: Path, page: str, parameters: dict, stamp: str | None) -> dict[str, Any]:
@@ -143,7 +154,7 @@ def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> Non
     count = sum(cell.cell_type == "code" for cell in notebook.cells)
     with (
         tqdm(total=count, desc=name, unit="cell", disable=quiet) as bar,
-        tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as scratch,
+        tempfile.TemporaryDirectory(prefix=half_written(), ignore_cleanup_errors=True) as scratch,
     ):
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
         may_use_socket = os.name == "posix" and len(scratch) < 90

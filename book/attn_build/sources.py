@@ -46,9 +46,10 @@ def pages(root: str | Path | None = None) -> dict[str, Path]:
 def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
     """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
     name = str(page).replace("\\", "/")
-    draft = repository(root) / "notebooks" / f"{name}.md"
-    if draft.name.startswith("_") and draft.is_file():
-        return name, draft
+    folder = repository(root) / "notebooks"
+    for draft in folder.rglob("_*.md"):  # a name: no path may lead elsewhere
+        if draft.relative_to(folder).with_suffix("").as_posix() == name:
+            return name, draft
     every = pages(root)
     fits = [name] if name in every else [known for known in every if known.rsplit("/", 1)[-1] == name]
     if len(fits) == 1:

@@ -37,5 +37,7 @@ def archive_verify() -> None:
 def archive_seal() -> None:
     """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
     folder = store.archive_folder()
+    if not store.stems(folder):
+        raise AttnError(f"{folder} holds no runs/*.parquet, so it is no archive of runs; nothing is written there")
     changes = upkeep.seal(folder)
     print("\n".join([*changes, f"sealed {folder}: {len(changes)} files new, changed or gone"]))
