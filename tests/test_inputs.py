@@ -6,18 +6,30 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import torch
 from conftest import toy_traces
+from plain_hierarchical import documents as hierarchical_documents
+from plain_hierarchical import random_model as random_hierarchical
+from plain_network import random_documents, random_model
+from tiny_runs import called
 
 from attn_archive import sweep
 from attn_cli import join_pairs, main
-from attn_core import store
-from attn_core.corpora import encode
+from attn_core import load_weights, store, trace
+from attn_core.corpora import encode, files
+from attn_core.errors import AttnError
+from attn_core.experiments import correlation, document_table, optimum
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.models.classifier import to_arrays
+from attn_data.tables import read_table
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.faults
@@ -392,3 +404,278 @@ def test_a_console_of_ascii_alone(words, tmp_path):
 def test_papermills_form_of_parameters():
     words = ["execute", "p", "-p", "epsilon", "0.1", "-p", "k=3"]
     assert join_pairs(words) == ["execute", "p", "-p", "epsilon=0.1", "-p", "k=3"]
+
+
+# ---- the third round -------------------------------------------------------------------------------------------------
+
+
+def pipe(place: Path) -> None:
+    os.mkfifo(place / "grid.yml")
+
+
+def large(place: Path) -> None:
+    with (place / "grid.yml").open("wb") as sparse:
+        sparse.truncate(20 * 10**6)
+
+
+def page_elsewhere(place: Path) -> None:
+    file("_page.md", "# A page\n")(place)
+
+
+def run_elsewhere(place: Path) -> None:
+    file("runs/mine.parquet", "a run")(place)
+
+
+NAMES_AND_FILES = {  # words -> what lies there, and what the line says; {place} is the working folder
+    ("execute", "{place}/_page"): (page_elsewhere, "there is no page"),
+    ("execute", "../../../../../../../../{place}/_page"): (page_elsewhere, "there is no page"),
+    ("execute", "../notebooks/_template"): (no_damage, "there is no page"),
+    ("execute", "./_template"): (no_damage, "there is no page"),
+    ("read", "a film", "--run", "{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
+    ("read", "a film", "--run", "../runs/mine"): (run_elsewhere, "is not in the cache"),
+    ("read", "a film", "--run", "../../{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
+    ("read", "a film", "--run", ""): (no_damage, ""),
+    ("read", "word " * 20_001): (no_damage, "at most 20,000 are read"),
+    ("sweep", "/dev/zero"): (no_damage, "no grid file /dev/zero"),
+    ("sweep", "/dev/stdin"): (no_damage, "no grid file /dev/stdin"),
+    ("sweep", "grid.yml"): (pipe, "no grid file grid.yml"),
+    ("sweep", "grid.yml", "--dry-run"): (large, "of at most 10,000,000 bytes"),
+    ("run", "--corpus", "planted", "--vectors", "/dev/zero"): (no_damage, "unknown vectors '/dev/zero': no file"),
+}
+
+
+@pytest.mark.parametrize(("words", "case"), NAMES_AND_FILES.items(), ids=lambda case: ascii(case)[:60])
+def test_names_are_no_paths_and_devices_no_files(words, case, place, monkeypatch, capsys):
+    damage, expected = case
+    damage(place)
+    before = written(place)
+    code, _, errors = called(monkeypatch, capsys, *(word.format(place=place) for word in words))
+    if expected:
+        lines = [line for line in errors if not line.startswith("warning: ")]
+        assert code == 2 and len(lines) == 1 and expected in lines[0], errors
+        assert written(place) == before
+
+
+@pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE"])
+@pytest.mark.parametrize("address", ["s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x"])
+def test_an_address_is_no_folder(variable, address, place, monkeypatch, capsys):
+    """Refused before anything is trained, and no folder 's3:' appears."""
+    monkeypatch.setenv(variable, address)
+    command = ["archive", "list"] if variable == "ATTN_ARCHIVE" else ["run", "--corpus", "planted"]
+    code, _, (line,) = called(monkeypatch, capsys, *command)
+    assert code == 2 and f"{variable} is '{address}', which is no folder of this machine" in line
+    assert not written(place)
+
+
+@pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE", "ATTN_MINILM"])
+def test_a_folder_is_settled_once(variable, place, monkeypatch):
+    """Relative or from home: a process that is started in another folder gets the absolute path."""
+    for value, expected in (("here", place / "here"), ("~/there", place / "there"), ("./a/../here", place / "here")):
+        monkeypatch.setenv(variable, value)
+        monkeypatch.setenv("HOME", str(place))
+        monkeypatch.chdir(place)
+        assert files.folder_of(variable) == expected
+        monkeypatch.chdir("/")
+        assert files.folder_of(variable) == expected and os.environ[variable] == str(expected)
+
+
+STRANGERS = {
+    "an empty folder": lambda folder: folder.mkdir(parents=True),
+    "other files": lambda folder: file("letters/1889.txt", "Dear")(folder),
+    "a list of its own": lambda folder: file("MANIFEST", "letters\n")(folder),
+    "runs of another kind": lambda folder: file("runs/monday.parquet", "5 km")(folder),
+    "a file": lambda folder: file("data/archive", "x")(folder.parents[1]),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGERS)
+def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("ATTN_ARCHIVE", raising=False)
+    STRANGERS[kind](tmp_path / "data" / "archive")
+    (tmp_path / "data" / "below").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / "data" / "below")
+    assert store.find_archive() == ROOT / "data" / "archive"
+    if (tmp_path / "data" / "archive").is_dir():
+        monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "data" / "archive"))
+        before = written(tmp_path)
+        if kind != "runs of another kind":
+            code, _, (line,) = called(monkeypatch, capsys, "archive", "seal")
+            assert code == 2 and "is no archive of runs; nothing is written there" in line
+        assert written(tmp_path) == before
+
+
+# ---- models and arrays -----------------------------------------------------------------------------------------------
+
+MODEL = random_model("lstm", "tanh", 30, width=6, hidden=3)
+TEXTS = random_documents([5, 1, 3], 30)
+ROW = "must be one row of whole numbers"
+
+DOCUMENTS = {  # field -> values, and what the line says
+    "labels": [
+        ([7, 0, 1], "document 100 has the label 7; this model's classes are 0 to 1"),
+        ([0, -3, 1], "document 101 has the label -3"),
+        ([0.0, np.nan, 1.0], ROW),
+        ([0.5, 0.0, 1.0], ROW),
+        (["good", "bad", "bad"], ROW),
+        ([True, False, True], ROW),
+        ([[0], [1], [1]], ROW),
+        (np.ma.masked_array([0, 1, 1], [True, False, False]), "not MaskedArray"),
+        ([0, 1], "2 labels for 3 texts"),
+        (None, "not NoneType"),
+    ],
+    "ids": [
+        (TEXTS.ids.astype(float), "not ndarray float64"),
+        (TEXTS.ids + 0.5, ROW),
+        (np.where(TEXTS.ids == 2, np.nan, TEXTS.ids), ROW),
+        (TEXTS.ids.astype(str), ROW),
+        (TEXTS.ids.astype(object), ROW),
+        (np.ma.masked_array(TEXTS.ids, TEXTS.ids == 5), "not MaskedArray"),
+        (torch.tensor(TEXTS.ids), "not Tensor"),
+        (TEXTS.ids[None], ROW),
+        (TEXTS.ids + 1000, "this model's table has rows 0 to 29"),
+        (-TEXTS.ids, "this model's table has rows 0 to 29"),
+    ],
+    "offsets": [
+        (TEXTS.offsets.astype(float), ROW),
+        (TEXTS.offsets[::-1].copy(), "offsets must rise"),
+        (TEXTS.offsets + 1, "offsets must rise"),
+    ],
+    "doc_ids": [(["a", "b", "c"], ROW), ([0.0, 1.0, np.nan], ROW)],
+}
+LISTED = [(field, values, told) for field, cases in DOCUMENTS.items() for values, told in cases]
+
+
+@pytest.mark.parametrize(("field", "values", "told"), LISTED, ids=[f"{case[0]} {n}" for n, case in enumerate(LISTED)])
+def test_what_is_no_document_is_refused_in_one_line(field, values, told):
+    if isinstance(values, list):
+        values = np.array(values)
+    with pytest.raises(AttnError) as error:
+        trace(MODEL, replace(TEXTS, **{field: values}), progress=False)
+    assert told in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_lists_and_empty_documents_are_refused():
+    for field in ("ids", "labels", "offsets"):
+        with pytest.raises(AttnError, match="not list"):
+            trace(MODEL, replace(TEXTS, **{field: getattr(TEXTS, field).tolist()}), progress=False)
+    with pytest.raises(AttnError, match="document 101 has no words"):
+        trace(MODEL, random_documents([5, 0, 3], 30), progress=False)
+    with pytest.raises(AttnError, match="holds no documents"):
+        trace(MODEL, TEXTS.take(np.arange(0)), progress=False)
+    with pytest.raises(AttnError, match="the label 3; this model's classes are 0 to 2"):
+        model = random_model("lstm", "tanh", 30, width=6, hidden=3, outputs=3)
+        trace(model, replace(TEXTS, labels=np.array([0, 3, 1])), progress=False)
+
+
+ARRAYS = to_arrays(MODEL)
+WEIGHTS = {  # a change to one array -> what the line says, '' where it is taken
+    "bfloat16": (lambda array: torch.tensor(array).bfloat16(), ""),
+    "float16": (lambda array: array.astype(np.float16), ""),
+    "float64": (lambda array: array.astype(np.float64), ""),
+    "beyond float32": (lambda array: array.astype(np.float64) * 1e300, "must be finite in float32"),
+    "infinite": (lambda array: array * np.inf, "must be finite in float32"),
+    "masked": (lambda array: np.ma.masked_array(array, array > 0), "holds masked float32, not numbers"),
+    "complex": (lambda array: array.astype(complex), "holds complex128, not numbers"),
+    "objects": (lambda array: array.astype(object), "holds object, not numbers"),
+    "texts": (lambda array: array.astype(str), "not numbers"),
+    "nothing": (lambda _: None, "not numbers"),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_of_other_kinds_are_cast_or_refused(kind):
+    change, told = WEIGHTS[kind]
+    arrays = ARRAYS | {"decoder.weight": change(ARRAYS["decoder.weight"])}
+    if not told:
+        found = trace(load_weights(arrays), TEXTS, progress=False)
+        np.testing.assert_allclose(found.p, trace(MODEL, TEXTS, progress=False).p, atol=0.01)
+        return
+    with pytest.raises(AttnError, match=told):
+        load_weights(arrays)
+
+
+def test_a_model_that_was_left_in_training_is_evaluated():
+    model = random_hierarchical("flan_rnn")
+    documents = hierarchical_documents([[3, 1, 4], [2], [4, 4]])
+    right = trace(model.eval(), documents, progress=False).p
+    np.testing.assert_array_equal(trace(model.train(), documents, progress=False).p, right)
+    assert model.training, "as it came"
+
+
+# ---- long texts, tables ----------------------------------------------------------------------------------------------
+
+
+def test_a_long_text_is_one_line_with_the_limit():
+    long = random_documents([3, 100_000], 30)
+    with pytest.raises(AttnError, match="document 101 has 100,000 words.*at most 20,000.*leave_one_out=False"):
+        trace(MODEL, long, progress=False)
+    with pytest.raises(AttnError, match="document 1 has 100,000 tokens.*at most 10,000"):
+        document_table(toy_traces((3, 100_000)))
+
+
+def test_long_documents_are_compared_as_short_ones_are(monkeypatch):
+    traces = toy_traces((5, 40, 60))
+    tau, p = kendall_ragged(traces.score, traces.gradient, traces.offsets)
+    best = optimum.exact(traces, 0.05)
+    monkeypatch.setattr(correlation, "LONGEST", 50)
+    monkeypatch.setattr(optimum, "PAIRS_AT_ONCE", 30)
+    np.testing.assert_allclose(kendall_ragged(traces.score, traces.gradient, traces.offsets), (tau, p), atol=1e-12)
+    pd.testing.assert_frame_equal(optimum.exact(traces, 0.05), best)
+
+
+HEADS = {
+    "a tab in another column": 'a\tb,text,label\n1,"fine, so",0\n2,bad,1\n',
+    "a quoted one": '"a\tb",text,label\n1,"fine, so",0\n2,bad,1\n',
+    "tabs between": "a\ttext\tlabel\n1\tfine, so\t0\n2\tbad\t1\n",
+    "quoted names, tabs between": '"a"\t"text"\t"label"\r\n1\tfine, so\t0\r\n2\tbad\t1\r\n',
+}
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_the_separator_is_the_one_that_gives_the_columns(kind, place):
+    file("mine.csv", HEADS[kind])(place)
+    table = read_table(place / "mine.csv", ["text", "label"])
+    assert table["text"].tolist() == ["fine, so", "bad"] and table["label"].tolist() == ["0", "1"]
+
+
+def test_a_pipe_is_no_table(place):
+    os.mkfifo(place / "mine.csv")
+    for path in (place / "mine.csv", Path("/dev/zero"), place):
+        with pytest.raises(AttnError, match="is no file of a table"):
+            read_table(path, ["text"])
+
+
+# ---- what the machine allows -----------------------------------------------------------------------------------------
+
+
+def shell(command: str, place: Path) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}", "OMP_NUM_THREADS": "1"}
+    command = command.replace("attn_core ", f"{sys.executable} -m attn_core ")
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
+@pytest.mark.parametrize(
+    "command", ["attn_core corpora | head -1", "attn_core numbers echo mean | head -1", "attn_core corpora >&-"]
+)
+def test_a_closed_output_is_no_traceback(command, place):
+    assert not shell(command, place).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
+def test_few_open_files_are_enough(place):
+    grid("- {corpus: planted, encoder: average, epochs: 1, seed: [1, 2], options: [[[n_train, 60], [n_test, 20]]]}")(
+        place
+    )
+    done = shell("ulimit -n 64; attn_core sweep grid.yml --jobs 2", place)
+    assert done.returncode == 0 and "2 runs, 0 failed" in done.stdout, done.stderr[-800:]

@@ -1,0 +1,132 @@
+"""What is cached and believed: a byte that flips anywhere, or an edit, is remade or refused, and the file is named."""
+
+import json
+import os
+import random
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import toy_traces
+
+from attn_core import index, store
+from attn_core.corpora import files
+from attn_core.errors import AttnError, Damaged
+from attn_data import tables
+
+pytestmark = pytest.mark.faults
+FLIPS = 300 if os.environ.get("ATTN_FAULTS") else 40
+"""Of all kinds of files together."""
+
+KEY = "toy"
+RECORD = {"key": KEY, "run": {"corpus": "toy"}, "accuracy": 0.5}
+TABLE = pd.DataFrame({"text": [f"a fine film indeed, number {n}" for n in range(60)], "label": [0, 1] * 30})
+
+
+def store_run() -> None:
+    rows = {"runs": pa.table({"key": [KEY], "record": [json.dumps(RECORD)]})}
+    numbers = {name: ["echo"] * 20 for name in store.NAMES}
+    rows["numbers"] = pa.table({"key": [KEY] * 20, **numbers, "value": np.linspace(0, 1, 20)})
+    store.write(store.cache_store(), KEY, rows, toy_traces().rounded())
+
+
+def read_run() -> list:
+    """As a process does that has read nothing yet."""
+    store._table.cache_clear()
+    store.spans.cache_clear()
+    result = store.read(store.cache_store(), KEY)
+    return [result.record, result.numbers["value"].tolist(), result.traces.score.tolist()]
+
+
+def store_weights() -> None:
+    arrays = {"decoder.weight": np.linspace(-1, 1, 200, dtype=np.float32)}
+    store.write_weights(KEY, {"dev": arrays, "test": arrays}, {"history": [1.0]}, {"data": "x"})
+
+
+def read_weights() -> list:
+    """Those of the cache, or trained anew."""
+    if store.read_weights(KEY, {"data": "x"}) is None:
+        store_weights()
+    weights, training = store.read_weights(KEY, {"data": "x"})
+    return [weights["dev"]["decoder.weight"].tolist(), training]
+
+
+def arrays_made(_again: bool = False) -> list:
+    about, arrays = files.cached(
+        files.cache_folder() / "arrays" / KEY,
+        1,
+        lambda: {"train": "y"},
+        lambda: ({"fingerprint": "z", "words": ["good", "bad"]}, {"ids": np.arange(300)}),
+    )
+    return [about["words"], arrays["ids"].tolist()]
+
+
+def store_table() -> None:
+    files.keep(files.cache_folder() / "tables" / "sst" / "train.parquet", partial(TABLE.to_parquet, index=False))
+
+
+def read_table() -> list:
+    return tables.read("sst", "train").to_numpy().tolist()
+
+
+def numbers_made() -> list:
+    return index.kept("toy", "source", lambda: TABLE)["text"].tolist()
+
+
+STORED = {  # what is stored -> the function that stores it, the one that reads it, where its files lie
+    "run": (store_run, read_run, "runs/*"),
+    "numbers": (store_run, read_run, "numbers/*"),
+    "traces": (store_run, read_run, "traces/*"),
+    "weights": (store_weights, read_weights, "weights/*"),
+    "arrays": (arrays_made, arrays_made, "arrays/*"),
+    "table": (store_table, read_table, "tables/sst/*"),
+    "long table": (numbers_made, numbers_made, "measured/*"),
+}
+
+
+@pytest.mark.usefixtures("no_data_at_hand")
+@pytest.mark.parametrize("kind", STORED)
+def test_a_flipped_byte_is_remade_or_refused_by_name(kind, monkeypatch, capsys):
+    monkeypatch.setattr(tables, "_from_official", lambda entry: store_table() or {"train": TABLE})
+    keep, read, pattern = STORED[kind]
+    keep()
+    right = read()
+    paths = [path for path in store.cache_store().glob(pattern) if path.suffix != ".lock"]
+    assert len(paths) == 2, "a file and its checksum"
+    rng = random.Random(kind)
+    for _ in range(-(-FLIPS // len(STORED))):
+        path = rng.choice(paths)
+        whole = path.read_bytes()
+        place = rng.randrange(len(whole))
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << rng.randrange(8)]) + whole[place + 1 :])
+        named = path.name.removeprefix(".").removesuffix(".sha256")
+        capsys.readouterr()
+        try:
+            assert read() == right, "taken as it is"
+            said = capsys.readouterr().err
+        except AttnError as error:
+            said = str(error)
+            keep()
+        assert named in said, (path, place, said)
+        assert read() == right and not capsys.readouterr().err, "whole again"
+
+
+def test_an_edited_record_is_refused():
+    store_run()
+    path = store.cache_store() / "runs" / f"{KEY}.parquet"
+    table = pd.read_parquet(path)
+    table.assign(record=json.dumps(RECORD | {"accuracy": 0.99})).to_parquet(path, index=False)
+    with pytest.raises(Damaged, match=r"runs/toy\.parquet is not what was stored.*--fresh"):
+        store.read(store.cache_store(), KEY)
+
+
+def test_what_a_version_before_checksums_kept_is_taken_and_folders_are_read_without_them():
+    store_run()
+    store_weights()
+    assert len(pd.read_parquet(store.cache_store() / "numbers")) == 20
+    right = read_run()
+    for path in list(store.cache_store().glob("*/.*.sha256")):
+        path.unlink()
+    assert read_run() == right and store.read_weights(KEY)
