@@ -22,6 +22,7 @@ FLAGS = [
     "--hide-scrollbars",
     "--remote-debugging-port=0",
 ]
+PATIENCE = 240  # seconds; axe takes one or two for a long page, on a busy machine many more
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 KEYS = {"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Enter": 13}
 
@@ -34,7 +35,7 @@ class Page:
 
     def call(self, method: str, **parameters) -> dict:
         """The result of a DevTools command."""
-        return self.loop.run_until_complete(asyncio.wait_for(self._call(method, parameters), 60))
+        return self.loop.run_until_complete(asyncio.wait_for(self._call(method, parameters), PATIENCE))
 
     async def _call(self, method: str, parameters: dict) -> dict:
         self.last += 1
@@ -72,13 +73,13 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
 
-    def open(self, path: Path, width: int = 1000) -> None:
-        """A file in a window of a width, with no error so far."""
+    def open(self, path: Path, width: int = 1000, scheme: str = "light") -> None:
+        """A file in a window of a width, with no error so far; scheme: light or dark."""
         self.errors.clear()
         self.window(width)
-        self.call("Emulation.setEmulatedMedia", media="", features=[])
+        self.call("Emulation.setEmulatedMedia", media="", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Page.navigate", url=path.as_uri())
-        self.wait(f"document.readyState === 'complete' && location.href === {path.as_uri()!r}")
+        self.wait(f"document.readyState === 'complete' && location.href === {path.as_uri()!r}", PATIENCE)
 
     def place(self, selector: str, x: float = 0.5, y: float = 0.5) -> tuple[float, float]:
         """A point of an element in window pixels; x, y: shares of its box from left and top."""
@@ -102,6 +103,28 @@ class Page:
         about = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS[name]}
         self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": "\r"} if name == "Enter" else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    def tabs(self, selector: str, most: int = 40) -> int:
+        """How often Tab is pressed until the focus is within such an element, from the start of the section that holds
+        it; on the front page that is where "Skip to the text" leads."""
+        self.js(
+            f"(box => {{ box.tabIndex = -1; box.focus(); }})(document.querySelector({selector!r}).closest('section'))"
+        )
+        for count in range(1, most + 1):
+            self.key("Tab")
+            if self.js(f"document.activeElement.closest({selector!r}) !== null"):
+                return count
+        raise AssertionError(f"{most} presses of Tab do not lead to {selector}")
+
+    def axe(self, source: str) -> list[str]:
+        """What axe-core, whose text is given, calls serious or critical on the page, a line a rule and element."""
+        self.js(f"{source};0")
+        return self.js(AXE)
+
+
+AXE = """axe.run({resultTypes: ['violations'], preload: false}).then(({violations}) => violations
+  .filter(({impact}) => ['serious', 'critical'].includes(impact))
+  .flatMap(({id, nodes}) => nodes.map(node => `${id}: ${node.target.join(' ')}: ${node.html.slice(0, 90)}`)))"""
 
 
 @contextmanager
@@ -141,7 +164,7 @@ MEASURE = """(async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   const wide = s => [...document.querySelectorAll(s)].filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.textContent.trim().slice(0, 50));
-  return {takes: document.documentElement.scrollWidth, code: wide('.tag_parameters pre'),
+  return {takes: document.documentElement.scrollWidth, nodes: document.querySelectorAll('*').length, code: wide('.tag_parameters pre'),
     tables: wide('.output.text_html:has(> .attn-beside, > .attn-matrix), .attn-beside, .attn-matrix')};
 })()"""
 """What a page takes, and which boxes in it scroll sideways, once its fonts and formulas are there."""

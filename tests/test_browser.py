@@ -1,5 +1,6 @@
 """Every page of the built book in a real browser; skipped where there is no Chromium, or no book in _build/html."""
 
+import re
 from pathlib import Path
 
 import devtools
@@ -11,6 +12,19 @@ from attn_cli import app
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
+DEFINED = {
+    "faithful": "wiegreffe/06-conclusion",
+    "echo": "how-to-measure",
+    "locked": "how-to-measure",
+    "decision flip": "how-to-measure",
+}
+"""Terms, and the page that defines each."""
+
+MOST_ELEMENTS = 8_000
+FILE = re.compile(r'(?:src|href)="([^"?]*_static/[^"?]*\.m?(?:js|css))')
+FRONT_PAGE = 900_000
+"""Bytes, uncompressed: HTML, styles, scripts and fonts; a typed sentence loads its model."""
+
 ICON = '<link rel="icon" href="data:,">'
 
 pytestmark = [
@@ -20,15 +34,22 @@ pytestmark = [
 ]
 
 
-@pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+built = pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+
+
+def pages() -> list[str]:
+    return [name for name in rendering.toc_pages(ROOT) if (HTML / f"{name}.html").is_file()]
+
+
+@built
 def test_every_page_fits_and_its_console_is_silent(chromium):
-    pages = [name for name in rendering.toc_pages(ROOT) if (HTML / f"{name}.html").is_file()]
-    found = devtools.survey(chromium, HTML, pages)
-    assert len(found) == 2 * len(pages) > 40
+    found = devtools.survey(chromium, HTML, pages())
+    assert len(found) == 2 * len(pages()) > 40
     problems = []
     for page, width, told, errors in found:
         problems += [f"{page}: takes {told['takes']} px of {width}"] if told["takes"] > width else []
         problems += [f"{page}, {width} px: console: {error[:300]}" for error in errors]
+        problems += [f"{page}: {told['nodes']} elements"] if told["nodes"] > MOST_ELEMENTS else []
         if width == 1280:
             problems += [f"{page}: a cell of parameters scrolls: {text}" for text in told["code"]]
             problems += [f"{page}: a table scrolls: {text}" for text in told["tables"]]
@@ -42,6 +63,68 @@ def test_what_is_wrong_is_noticed(tmp_path, chromium):
     (_, _, good, silent), (_, _, bad, errors) = devtools.survey(chromium, tmp_path, ["good", "bad"], (700,))
     assert good["takes"] == 700 and not good["tables"] and not silent
     assert bad["takes"] >= 1500 and bad["tables"] == ["table"] and "nowhere is not defined" in errors[0]
+
+
+# ---- for everybody, and soon -----------------------------------------------------------------------------------------
+
+
+@built
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_serious(chromium, width, scheme):
+    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    problems = []
+    for name in pages():
+        chromium.open(HTML / f"{name}.html", width, scheme)
+        problems += [f"{name}: {finding}" for finding in chromium.axe(axe)]
+    assert not problems, "\n".join(problems)
+
+
+def test_axe_notices(tmp_path, chromium):
+    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    (tmp_path / "bad.html").write_text(f"<!doctype html><html lang=en>{ICON}<title>t</title><main><button></button>")
+    chromium.open(tmp_path / "bad.html")
+    assert chromium.axe(axe) == ["button-name: button: <button></button>"]
+
+
+@built
+def test_a_page_loads_what_it_needs():
+    for name in pages():
+        text = (HTML / f"{name}.html").read_text(encoding="utf-8")
+        assert ("mathjax-tex" in text) == ('class="math' in text), f"{name}: MathJax where formulas are"
+        files = FILE.findall(text)
+        assert len(files) == len(set(files)), f"{name} loads a file twice"
+    front = (HTML / "index.html").read_text(encoding="utf-8")
+    files = FILE.findall(front)
+    fonts = (HTML / "_static").glob("inter-*.woff2")
+    weight = len(front.encode()) + sum(path.stat().st_size for path in [*fonts, *(HTML / file for file in files)])
+    assert weight <= FRONT_PAGE, weight
+
+
+@built
+def test_icons_are_drawn():
+    style = (HTML / "_static" / "attn.css").read_text(encoding="utf-8")
+    drawn = set(re.findall(r"\.(fa-[a-z-]+)(?=[^{}]*\{ --icon: url)", style))
+    for name in (*pages(), "search", "genindex"):
+        text = (HTML / f"{name}.html").read_text(encoding="utf-8")
+        used = {
+            icon for names in re.findall(r'class="([^"]*)"', text) for icon in names.split() if icon.startswith("fa-")
+        }
+        assert used - {"fa-solid", "fa-lg"} <= drawn, name
+
+
+@built
+@pytest.mark.parametrize(("term", "page"), DEFINED.items())
+def test_the_search_finds_the_definition_first(chromium, term, page):
+    chromium.call("Page.navigate", url=f"{(HTML / 'search.html').as_uri()}?q={term.replace(' ', '+')}")
+    first = chromium.wait("document.querySelector('#search-results li a')?.getAttribute('href')")
+    assert first.partition("#")[0] == f"{page}.html"
+
+
+@built
+@pytest.mark.parametrize("page", ["index", "one-model"])
+def test_the_first_control_of_a_widget_is_near(chromium, page):
+    chromium.open(HTML / f"{page}.html", 1280)
+    assert chromium.tabs(".attn-play") <= 5
 
 
 # ---- on paper --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from IPython.display import HTML
 
 from attn_book import tables
 from attn_book.scorecard import reported
-from attn_build import sources
+from attn_build import rendering, sources
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
 
@@ -63,3 +63,34 @@ def test_a_browser_sorts_and_filters(tmp_path, chromium):
     (tmp_path / "page.html").write_text(text, encoding="utf-8")
     chromium.open(tmp_path / "page.html")
     assert chromium.js(ACT) == [["0.20", "0.30"], "2 of 3 rows", "ascending", 3]
+
+
+TURN = """(() => {
+  const seen = () => [...document.querySelectorAll("tbody tr")].map(row => row.cells[0].textContent);
+  const out = [seen().length, document.querySelectorAll("td a").length, document.querySelector("output").textContent];
+  const [back, on] = document.querySelectorAll(".attn-filters > button");
+  on.click(); out.push(seen()[0], document.querySelector("output").textContent, back.disabled);
+  on.click(); out.push(seen().length, on.disabled);
+  const search = document.querySelector("input");
+  search.value = "row LINK7"; search.oninput(); out.push(seen(), document.querySelector("output").textContent);
+  return out; })()"""
+
+
+@pytest.mark.browser
+def test_a_long_table_is_turned_over_and_searched_and_whole_without_scripts(tmp_path, chromium):
+    lines = [(f"row {number}", HTML(f'<a href="#x">link{number}</a>')) for number in range(120)]
+    long, short = (tables.rows({"a": False, "b": False}, lines[:count]).data for count in (120, 50))
+    assert rendering.LONG_TABLE.sub(rendering.packed, short) == short
+    body = rendering.LONG_TABLE.sub(rendering.packed, f"<p>{long}</p>")
+    (tmp_path / "page.html").write_text(f"<!doctype html><body>{body}<script>{SCRIPT.read_text()}</script>")
+    chromium.open(tmp_path / "page.html")
+    found = chromium.js(TURN)
+    assert found[:6] == [50, 50, "1–50 of 120 rows", "row 50", "51–100 of 120 rows", False]
+    assert found[6:] == [20, True, [f"row {number}" for number in (7, *range(70, 80))], "11 of 120 rows"]
+    chromium.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        chromium.call("Page.reload")
+        whole = "document.querySelectorAll('noscript tbody tr').length"
+        assert chromium.wait(whole) == 120, "all of them without scripts"
+    finally:
+        chromium.call("Emulation.setScriptExecutionDisabled", value=False)

@@ -20,7 +20,7 @@ ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
 
 PLAIN = (
-    (r"^\([\w-]+\)=\n", ""),  # labels
+    (r"^\([\w-]+\)=\n|^```\{index\}.*\n```\n", ""),  # labels, entries of the index
     (r"^```\{exercise\} ?(.*)\n:label: .*\n((?s:.*?))^```$", r"**Exercise: \1**\n\2"),
     (r"^```\{solution\} .*\n:.*\n((?s:.*?))^```$", r"<details><summary>Solution</summary>\n\1\n</details>"),
     (r"^```\{solution-start\} .*\n:.*\n```$", "**Solution**"),

@@ -40,7 +40,17 @@ main()
 """jupyter-book in a process group of its own, which ends when its parent does, however that ends."""
 
 BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb"
+THEME = Path(__file__).parent / "theme"
+"""Templates in place of the theme's."""
+
 KICKER = re.compile(r'(<p class="attn-kicker[ "].*?)(</p>)', re.DOTALL)
+
+LONG_TABLE = re.compile(r'(<div class="attn-rows[^>]*>)(<div class="attn-window".*?</table></div>)', re.DOTALL)
+ROWS_AT_ONCE = 50
+"""A table of more rows is text to a browser that runs scripts; rows.js takes so many rows of it at a time."""
+
+FONT_AWESOME = re.compile(r"/\*!\s*\* Font Awesome.*(?=html\{--pst-header-height)", re.DOTALL)
+"""Its part of the theme's style sheet; attn.css draws the icons."""
 
 STYLE = "_static/attn.css"
 """What every page names that is made here."""
@@ -103,7 +113,8 @@ def address(root: Path) -> str | None:
 
 
 def setup(app) -> dict:
-    """As an extension of Sphinx: the chain ends before the record, and a page has links to Binder and Codespaces."""
+    """As an extension of Sphinx: the book's templates; the chain ends before the record; long tables are turned over; a
+    page has links to Binder and Codespaces, MathJax where it has a formula, and nothing of Font Awesome."""
     root = Path(app.srcdir).parent
     chain = toc_pages(root, record=False)
     on_github = address(root)
@@ -117,9 +128,32 @@ def setup(app) -> dict:
             binder = BINDER.format(address=on_github, page=page)
             links = PARTS.launch(binder, f"https://codespaces.new/{on_github}")
             context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
+        if "body" in context:
+            context["body"] = LONG_TABLE.sub(packed, context["body"])
+        if 'class="math' not in context.get("body", ""):  # Sphinx asks the pages below this one, too
+            scripts = context["script_files"]
+            context["script_files"] = [script for script in scripts if "mathjax" not in str(script.filename)]
 
-    app.connect("html-page-context", change)
+    app.config.templates_path.append(str(THEME))
+    app.connect("html-page-context", change, priority=900)  # when all scripts of the page are there
+    app.connect("build-finished", lighten)
     return {"parallel_read_safe": True}
+
+
+def packed(table: re.Match) -> str:
+    """A long table as what a browser without scripts shows."""
+    box, rows = table.groups()
+    return f"{box}<noscript>{rows}</noscript>" if rows.count("<tr>") > ROWS_AT_ONCE + 1 else table[0]
+
+
+def lighten(app, error: Exception | None) -> None:
+    """Take Font Awesome out of the built theme, 1.9 MB with its fonts."""
+    static = Path(app.outdir) / "_static"
+    for style in static.glob("styles/pydata-sphinx-theme.css"):
+        style.write_text(FONT_AWESOME.sub("", style.read_text(encoding="utf-8")), encoding="utf-8")
+    for script in static.glob("scripts/fontawesome*"):
+        script.unlink()
+    shutil.rmtree(static / "vendor", ignore_errors=True)
 
 
 # ---- one page again --------------------------------------------------------------------------------------------------
@@ -193,8 +227,7 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
         if problems := sphinx(book.parent):
             raise AttnError(f"{notebook} was executed, but no page could be made of it: {problems[0]}")
         shutil.copytree(built / "_static", target.parent / "_static", dirs_exist_ok=True)
-        text = (built / f"{name}.html").read_text(encoding="utf-8")
-        target.write_text(re.sub(r'<script src="searchindex.js"[^>]*></script>', "", text), encoding="utf-8")
+        shutil.copy(built / f"{name}.html", target)
     return target
 
 
