@@ -786,7 +786,99 @@ if (typeof document !== "undefined") {
     draw();
   }
 
-  const plays = { move, triangle, erase, strips, dial };
-  const start = () => document.querySelectorAll(".attn-play[data-play]").forEach(root => plays[root.dataset.play](root));
+  /* One sentence after each layer: a tile is what one piece would decide with all the attention, or how much it gets.
+     data-tiles: {pieces, models: {name: [a row a layer: {p: [], a: []}]}, layers: [names]}. */
+  const VIEWS = { p: "what it decides alone", a: "how much attention it gets" };
+  function tiles(root) {
+    const { pieces, models, layers } = JSON.parse(root.dataset.tiles), figure = document.getElementById(root.dataset.figure);
+    let model = Object.keys(models)[0], view = "p", at = [layers.length - 1, 0]; // layer and piece of the chosen tile
+    const choices = buttons("attn-keys", "Network", Object.fromEntries(Object.keys(models).map(name => [name, name])), name => draw((model = name)));
+    const views = buttons("attn-keys", "Tiles show", VIEWS, name => draw((view = name)));
+    const table = element("table", "attn-tiles", undefined, { "aria-label": "Tiles: layers down, pieces across; arrow keys move" });
+    const detail = element("p", "attn-why", "", { "aria-live": "polite" });
+    const head = element("tr"), body = element("tbody"), top = element("thead");
+    head.append(element("th", "", "layer", { scope: "col" }));
+    for (const piece of pieces) {
+      const cell = element("th", "", undefined, { scope: "col" });
+      cell.append(element("span", "", piece));
+      head.append(cell);
+    }
+    head.append(element("th", "count", "−", { scope: "col", "aria-label": "pieces that decide negative" }));
+    top.append(head);
+    const counts = [], cells = layers.map((name, layer) => {
+      const row = element("tr"), keys = pieces.map((_, piece) => {
+        const cell = element("td"), key = element("button", "", "", { type: "button" });
+        key.onclick = key.onfocus = () => choose(layer, piece);
+        cell.append(key);
+        return { cell, key };
+      });
+      counts[layer] = element("td", "count");
+      row.append(element("th", "", name, { scope: "row" }), ...keys.map(({ cell }) => cell), counts[layer]);
+      body.append(row);
+      return keys.map(({ key }) => key);
+    });
+    table.append(top, body);
+    table.onkeydown = event => {
+      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      const next = step && cells[at[0] + step[0]]?.[at[1] + step[1]];
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+    };
+    function choose(layer, piece) {
+      cells[at[0]][at[1]].tabIndex = -1;
+      at = [layer, piece];
+      cells[layer][piece].tabIndex = 0;
+      tell();
+    }
+    function tell() {
+      const [layer, piece] = at, p = models[model].map(row => row.p[piece]), share = models[model][layer].a[piece];
+      detail.replaceChildren(element("b", "", `“${pieces[piece]}”`), ` after layer ${layers[layer]}: ${side(p[layer])} ${p[layer].toFixed(2)} with all the attention; it gets ${percent(share)}. `
+        + `Layer by layer: ${p.map(value => value.toFixed(2)).join(", ")}.`);
+      cells.forEach((row, i) => row.forEach((key, j) => key.classList.toggle("chosen", i === layer && j === piece)));
+      Object.assign(root.dataset, { model, view, layer, piece, p: p[layer].toFixed(6), share: share.toFixed(6) });
+    }
+    function draw() {
+      cells.forEach((row, layer) => {
+        const { p, a } = models[model][layer];
+        row.forEach((key, piece) => {
+          key.className = view === "a" ? "share" : side(p[piece]);
+          key.style.setProperty("--sure", view === "a" ? Math.min(1, 1.6 * a[piece]) : Math.abs(2 * p[piece] - 1));
+          key.textContent = view === "a" ? Math.round(100 * a[piece]) : p[piece] > 0.5 ? "+" : "−";
+          key.setAttribute("aria-label", `${pieces[piece]}, layer ${layers[layer]}: ${view === "a" ? percent(a[piece]) : `${side(p[piece])} ${p[piece].toFixed(2)}`}`);
+          key.tabIndex = layer === at[0] && piece === at[1] ? 0 : -1;
+        });
+        counts[layer].textContent = p.filter(value => value <= 0.5).length;
+      });
+      press(choices, key => key === model);
+      press(views, key => key === view);
+      tell();
+    }
+    root.replaceChildren(choices, views, table, detail);
+    figure?.classList.add("attn-alive");
+    figure?.querySelector("svg").after(root);
+    draw();
+  }
+
+  const plays = { move, triangle, erase, strips, dial, tiles };
+  /* A second link for the keyboard, after the theme's to the page's text: to the first thing to play with. */
+  function shortcut(root) {
+    const box = element("div", "skip-link d-print-none"), link = element("a", "", "Skip to the first element to play with", { href: "#attn-play" });
+    root.id ||= "attn-play";
+    link.href = `#${root.id}`;
+    link.onclick = event => {
+      event.preventDefault();
+      root.scrollIntoView();
+      root.querySelector("button, input, [tabindex='0']")?.focus();
+    };
+    box.append(link);
+    const first = document.querySelector(".skip-link");
+    first ? first.after(box) : document.body.prepend(box);
+  }
+  function start() {
+    const roots = document.querySelectorAll(".attn-play[data-play]");
+    roots.forEach(root => plays[root.dataset.play](root));
+    if (roots.length) shortcut(roots[0]);
+  }
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
 }
