@@ -39,6 +39,14 @@ DIAL = {
     },
     "lstm": {"one": {"score": 0.8, "echo": 0.9}, "two": {}},
 }
+TILES = {
+    "pieces": ["dull", ",", "."],
+    "layers": ["0, alone", "6, last"],
+    "models": {
+        "fine-tuned": [{"p": [0.1, 0.6, 0.7], "a": [0.8, 0.1, 0.1]}, {"p": [0.05, 0.2, 0.1], "a": [0.5, 0.2, 0.3]}],
+        "as downloaded": [{"p": [0.2, 0.6, 0.7], "a": [0.9, 0, 0.1]}, {"p": [0.3, 0.6, 0.4], "a": [0.6, 0.2, 0.2]}],
+    },
+}
 HEAD = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <style>:root { --pst-color-background: #fff; } html[data-theme=dark] { --pst-color-background: #14181e; }
@@ -80,6 +88,8 @@ def place(tmp_path_factory):
         play.widget("erase", ERASED)
         play.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
         play.widget("dial", [], "", dial=DIAL)
+        figures.show(figures.sheet()[0], "tiles", "A title", "A caption.", "A picture.")
+        play.widget("tiles", [], "", figure="fig-tiles", tiles=TILES)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
     return folder / "page.html"
 
@@ -345,6 +355,34 @@ def test_the_dial_turns_by_key_and_changes_its_set(page):
     assert page.js("getComputedStyle(document.querySelector('.attn-gauge .lstm')).display") == "none", "no such model"
 
 
+def test_tiles_by_mouse_and_by_keys(page):
+    signs = "[...document.querySelectorAll('.attn-tiles tbody button')].map(e => e.textContent)"
+    assert page.js(signs) == ["−", "+", "+", "−", "−", "−"]
+    assert not page.js("document.querySelector('#fig-tiles > svg').checkVisibility()")
+    page.drag(page.place(".attn-tiles tbody tr:nth-child(2) td:nth-child(4) button"))
+    assert (float(data(page, "tiles")["p"]), float(data(page, "tiles")["share"])) == (0.1, 0.3)
+    page.key("ArrowUp")
+    page.key("ArrowLeft")
+    assert (data(page, "tiles")["layer"], data(page, "tiles")["piece"]) == ("0", "1")
+    assert "positive 0.60" in page.js("document.querySelector('[data-play=tiles] .attn-why').textContent")
+    assert page.js("document.querySelectorAll('.attn-tiles button[tabindex=\"0\"]').length") == 1, "one stop for Tab"
+    press(page, "tiles", "as downloaded")
+    assert page.js(signs)[3:] == ["−", "+", "−"]
+    assert page.js("[...document.querySelectorAll('.attn-tiles tbody .count')].map(e => e.textContent)") == ["1", "2"]
+    press(page, "tiles", "a")
+    assert page.js(signs) == ["90", "0", "10", "60", "20", "20"]
+
+
+def test_the_first_control_is_near(page):
+    """From the top of the page: the shortcut, Enter, and there one is."""
+    for _ in range(5):
+        page.key("Tab")
+        if page.js("document.activeElement.closest('.skip-link')?.textContent.includes('play')"):
+            page.key("Enter")
+            break
+    assert page.js("!!document.activeElement.closest('.attn-play button')")
+
+
 def test_strips_of_every_model(page):
     models = STRIPS["models"]
     for kind in dict.fromkeys(model["kind"] for model in models):
@@ -373,6 +411,7 @@ def test_a_phone_the_dark_reduced_motion_and_paper(page, place):
     seen = lambda selector: page.js(f"document.querySelector('{selector}').checkVisibility()")
     assert seen("#fig-three > svg") and seen("[data-play=move] .attn-reading") and not seen("[data-play=move] .slot")
     assert seen("[data-play=erase] .attn-reading") and seen(".attn-still .attn-strip")
+    assert seen("#fig-tiles > svg") and not seen(".attn-tiles")
     assert not seen(".attn-triangle") and not seen(".attn-keys") and not seen(".attn-strips")
 
 
@@ -385,7 +424,7 @@ def test_without_a_script_every_element_has_its_picture(page, place):
         assert seen("[data-play=erase] .attn-reading") and seen("[data-play=strips] .attn-strip")
         label = page.js("document.querySelector('[data-play=move] .attn-reading').getAttribute('aria-label')")
         assert all(f" {word} 0." in label for word in SENTENCES[0].split()), "the picture's words give its data"
-        assert not seen("[data-play=triangle]")
+        assert not seen("[data-play=triangle]") and not seen("[data-play=tiles]") and seen("#fig-tiles > svg")
     finally:
         page.call("Emulation.setScriptExecutionDisabled", value=False)
 
@@ -403,4 +442,4 @@ def test_every_element_of_the_built_book_lives(chromium):
     press(chromium, "move", "far")
     told = sentence.read_sentence(WARM)[1]
     assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
-    assert (HTML / "_static" / "sst-reader.js").is_file()
+    assert all((HTML / "_static" / name).is_file() for name in ("sst-reader.js", "sst-words.js"))
