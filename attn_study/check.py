@@ -66,8 +66,8 @@ SENTENCES = {
     "{high:.2f}); 1 is the same order, 0 is chance: {side}.",
     "dealt anew": "Dealt anew over the words of its text, attention moves the output by typically less than 0.1 in "
     "{value:.0%} ({low:.0%} to {high:.0%}) of the texts.",
-    "locked": "In {value:.0%} ({low:.0%} to {high:.0%}) no attention at all can change the decision, as every word "
-    "alone gives it: there, moving weights tells nothing.",
+    "locked": "In {value:.0%} ({low:.0%} to {high:.0%}) no attention at all can change the decision, as every word, "
+    "given all the weight, gives it: there, moving weights tells nothing.",
     "equal weights": "Equal weights change {value:.0%} ({low:.0%} to {high:.0%}) of the decisions.",
     "order": "Order. Where erasing weights flips the decision with a word left ({texts:.0f} texts), attention's order "
     "needs {value:.0%} ({low:.0%} to {high:.0%}) of the words, a random order {chance:.0%}: {side}.",
