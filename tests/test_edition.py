@@ -1,6 +1,7 @@
 """The rules of the book's pages: short, few numerals, code mostly visible, no legal prose, no raw keys."""
 
 import re
+import statistics
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines"
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
-WORDS, WIDTH, TEN = 900, 72, 10
+WORDS, WIDTH, TEN, VISIBLE = 900, 72, 10, 25
 FRONT, ALL_WORDS, WORDS_A_NUMERAL = 500, 24_000, 20
 
 
@@ -39,30 +40,52 @@ def lines(cells: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_short_and_its_method_is_seen(page):
+def test_a_page_is_short_and_computes_its_experiment(page):
     prose, visible, hidden = parts(page)
     assert len(re.findall(r"\w+", prose)) <= WORDS * 1.05, "prose"  # marks that are no words count a little
     assert not [line for line in lines(visible) if len(line) > WIDTH]
-    seen = "\n".join(visible)
-    assert "attn_core" in seen and "traces" in seen and "print(" in seen, "computes its experiment"
-    assert "expect(" in "\n".join(visible + hidden), "sentences that hang on numbers have guards"
+    code = "\n".join(visible + hidden)
+    assert "attn_core" in code and "traces" in code, "computes its experiment"
+    assert "expect(" in code, "sentences that hang on numbers have guards"
 
 
-def visible_cells(page: str, section: str) -> list[str]:
-    """The visible code cells of a section, that of the parameters apart."""
-    title, cells = "", []
+def visible_cells(page: str) -> list[tuple[str, str, bool]]:
+    """The code cells that stand open: their section, their code, and whether they are the cell of the parameters."""
+    title, is_folded, cells = "", False, []
     for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells:
         if cell.cell_type == "markdown":
             title = [title, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
-        elif title == section and not {*HIDDEN, "parameters"} & set(cell.metadata.get("tags", [])):
-            cells.append(cell.source)
+            is_folded = [is_folded, *(edge == "start" for edge in re.findall(r"{solution-(start|end)}", cell.source))][
+                -1
+            ]
+        elif not is_folded and not HIDDEN & set(cell.metadata.get("tags", [])):
+            cells.append((title, cell.source, "parameters" in cell.metadata.get("tags", [])))
     return cells
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_ten_lines_are_ten(page):
-    longer = [cell for cell in visible_cells(page, "In ten lines") if len(lines([cell])) > TEN]
-    assert not longer, "\n\n".join(longer)
+def test_ten_lines_are_ten_and_print_their_number(page):
+    """The cells of the section together, that of the parameters apart; what they load and tabulate is folded."""
+    cells = [code for title, code, given in visible_cells(page) if title == "In ten lines" and not given]
+    assert 0 < len(lines(cells)) <= TEN and "print(" in cells[-1], "\n\n".join(cells)
+
+
+def test_a_reader_of_the_chain_meets_little_code():
+    """Plotting and queries stand folded, solutions in their folds; figures are drawn by what readers know."""
+    counts = [len(lines([code for _, code, _ in visible_cells(page)])) for page in CHAIN]
+    assert len(counts) > 20 and statistics.median(counts) <= VISIBLE, counts
+    drawing = [code for page in CHAIN for _, code, _ in visible_cells(page) if "figures.sheet(" in code]
+    assert not drawing, drawing
+
+
+SEABORN = re.compile(r"\bsns\.|figures\.(?:points|dots|forest|beside_dealt|toy_bars)\(")
+"""What seaborn draws, on a page or by attn_book.figures."""
+
+
+def test_figures_are_drawn_by_seaborn():
+    cells = [cell for page in sources.pages(ROOT) for cells in parts(page)[1:] for cell in cells]
+    drawn = [cell for cell in cells if "figures.show(" in cell and SEABORN.search(cell)]
+    assert len(drawn) >= 15, len(drawn)
 
 
 @pytest.mark.parametrize("page", CHAIN)
@@ -154,3 +177,35 @@ def test_a_figure_is_text_of_the_page(monkeypatch):
 def test_a_rounded_zero_has_no_sign():
     assert words.number(-0.001, ".2f") == "0.00" and words.number(-0.02, ".2f") == "−0.02"
     assert words.number(0.25, ".0%") == "25%" and words.number(-0.001, ".0%") == "0%"
+
+
+FOLDS = """<!doctype html><link rel="icon" href="data:,"><article class="bd-article"><h1>Title</h1>
+<div class="cell"><details class="hide above-input"><summary>Code</summary><pre>x</pre></details></div>
+<div class="cell"><details class="hide above-input"><summary>Code</summary><pre>y</pre></details></div>
+<details class="attn-record"><summary>Every number</summary></details></article><script>SCRIPT</script>"""
+OPEN = "[...document.querySelectorAll('details')].map(fold => fold.open).join(' ')"
+
+
+@pytest.mark.browser
+def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
+    """By keys; on every page after the box is ticked; without the script the folds are what they were."""
+    script = (ROOT / "book" / "_static" / "code.js").read_text(encoding="utf-8")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.html").write_text(FOLDS.replace("SCRIPT", script), encoding="utf-8")
+    (tmp_path / "plain.html").write_text("<article class='bd-article'><h1>No code</h1></article><script>" + script)
+    chromium.open(tmp_path / "one.html")
+    assert chromium.js(OPEN) == "false false false"
+    chromium.key("Tab")
+    chromium.key("Enter")
+    assert chromium.js(OPEN) == "true true false" and chromium.js("document.activeElement.textContent") == "Hide code"
+    chromium.key("Enter")
+    assert chromium.js(OPEN) == "false false false"
+    assert chromium.js("document.querySelector('.attn-code button').getAttribute('aria-pressed')") == "false"
+    chromium.js("document.querySelector('.attn-code input').click()")
+    chromium.open(tmp_path / "two.html")
+    assert chromium.js(OPEN) == "true true false" and chromium.js("document.querySelector('.attn-code input').checked")
+    chromium.js("document.querySelector('.attn-code input').click()")
+    chromium.open(tmp_path / "one.html")
+    assert chromium.js(OPEN) == "false false false"
+    chromium.open(tmp_path / "plain.html")
+    assert chromium.js("document.querySelector('.attn-code') === null") and not chromium.errors

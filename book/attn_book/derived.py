@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from attn_book.words import ENCODERS, SETS, number
 from attn_core import index, obtain, store
 from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE
@@ -248,6 +249,18 @@ def beside_dealt(test: Callable[[Traces], np.ndarray], **where: object) -> pd.Da
             }
         )
     return pd.DataFrame(rows)
+
+
+def with_lines(rows: pd.DataFrame, form: str) -> pd.DataFrame:
+    """Rows of `beside_dealt` as a figure's lines, largest difference first, which its name tells; last the run that the
+    reader chose."""
+    rows = rows.assign(last=rows["low"].isna()).sort_values(["last", "mean"], ascending=[True, False])
+    lines = []
+    for row in rows.itertuples():
+        kind = ENCODERS[row.encoder].removeprefix("HAN with ").replace("HAN without", "no")
+        interval = row.Index if row.last else f"({number(row.low, form)} to {number(row.high, form)})"
+        lines.append(f"{SETS[row.corpus]}, {kind}\n{number(row.mean, '+' + form)} {interval}")
+    return rows.assign(line=lines).rename(columns={"dealt": "dealt anew", "own": "attention"})
 
 
 def own_and_dealt(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFrame:

@@ -129,6 +129,16 @@ def means(rows: pd.DataFrame, digits: int = 2) -> HTML:
     return HTML(PARTS.table([*keys, "mean (95 %)", "seeds"], lines))
 
 
+def frame(data: pd.DataFrame, digits: int = 2) -> HTML:
+    """A small table as it stands, its index first: names for keys, numbers to so many digits, empty where none is."""
+    heads = [", ".join(head) if isinstance(head, tuple) else head for head in data.rename(columns=ENCODERS)]
+    lines = []
+    for label, *values in data.rename(SETS | ENCODERS).itertuples():
+        cells = ["" if pd.isna(value) else number(value, f".{digits}f") for value in values]
+        lines.append([label, *cells])
+    return HTML(PARTS.table(["", *heads], lines))
+
+
 def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     """A long table in a window; book/_static/rows.js lets it be sorted, and filtered by the heads that are True."""
     body = PARTS.table(heads, lines, [name for name, chosen in heads.items() if chosen])

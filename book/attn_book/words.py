@@ -1,5 +1,6 @@
 """Names and numbers as pages write them: models, data sets, measures (words.yml), and signs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -11,6 +12,9 @@ ENCODERS = NAMES["encoders"]
 SETS = NAMES["sets"]
 ATTENTION_NAMES = NAMES["attentions"]
 """Encoders, data sets and attentions as people call them."""
+
+HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}
+"""Serrano & Smith's models -> the encoder that they are built of."""
 
 WITH_ARTICLE = NAMES["with_article"]
 """Nouns of encoders whose names take no article."""
@@ -24,6 +28,11 @@ def number(value: float, form: str) -> str:
     """A formatted number with a minus sign that is one, and without the sign of a zero."""
     text = f"{value:{form}}".replace("-", "−")
     return text if any(digit in text for digit in "123456789") else text.lstrip("−")
+
+
+def listed(values: Mapping[str, float], form: str = ".2f") -> str:
+    """Numbers by name, as an alternative text gives them."""
+    return ", ".join(f"{name} {number(value, form)}" for name, value in values.items())
 
 
 def class_names(corpus: str) -> dict[str, str]:
