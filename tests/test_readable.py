@@ -13,7 +13,7 @@ TOKENS = {
     "attn_archive": 6_050,
     "attn_data": 16_290,
     "attn_study": 10_650,
-    "book/attn_book": 14_910,
+    "book/attn_book": 14_400,
     "book/attn_build": 9_881,
     "book/attn_cli": 3_230,
 }
