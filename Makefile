@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Every page and many tests are processes of their own: without compiled modules each would compile its libraries anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install notebooks lab book pdf zip check test test-quick test-faults bench lock clean
+.PHONY: install notebooks lab book pdf course zip check test test-quick test-faults bench lock clean
 
 install: $(STAMP)
 
@@ -42,6 +42,9 @@ book: $(READ)
 
 pdf: book
 	$(BIN)/python -m attn_core pdf
+
+course: book  # notebooks, slides, PDFs, tests and a quiz of five sessions in one archive
+	$(BIN)/python -m attn_build.course
 
 zip: book
 	cd _build && ../$(BIN)/python -m zipfile -c is-attention-explanation.zip html

@@ -60,4 +60,5 @@ def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch,
         context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>'}
         handlers[0](SimpleNamespace(env=SimpleNamespace(collect_relations=dict)), page, "", context, None)
         assert ("mybinder.org/v2/gh/own/book/HEAD?urlpath=lab/tree/notebooks/one.ipynb" in context["body"]) == told
-        assert context["body"].count("attn-launch") == 2 * told
+        assert ("colab.research.google.com/github/own/book/blob/notebooks/one.ipynb" in context["body"]) == told
+        assert context["body"].count("attn-launch") == 3 * told

@@ -35,21 +35,29 @@ def items_of(answer: Any) -> list:
     return [item if isinstance(item, int | float) else str(item).strip().casefold() for item in flat]
 
 
+def slips(entry: dict, general: dict) -> list[tuple[list, str]]:
+    """Wrong answers that tell what went wrong: the entry's own, of numbers the `general` ones too."""
+    right = items_of(entry["is"])
+    wrong = [(items_of(slip["is"]), slip["why"]) for slip in entry.get("slips", ())]
+    if not any(isinstance(item, str) for item in right):
+        wrong += [([slip["times"] * item for item in right], slip["why"]) for slip in general["slips"]]
+    return wrong
+
+
 def mistake(entry: dict, answer: list, general: dict) -> str:
-    """What is wrong with an answer, or nothing: a slip of the entry or a `general` one, else how it differs."""
+    """What is wrong with an answer, or nothing: one of `slips`, else how it differs."""
     right = items_of(entry["is"])
     within = entry.get("within", 1e-9)
     if same(answer, right, within):
         return ""
-    words = any(isinstance(item, str) for item in right + answer)
-    for slip in [*entry.get("slips", ()), *(() if words else general["slips"])]:
-        wrong = items_of(slip["is"]) if "is" in slip else [slip["times"] * item for item in right]
+    for wrong, why in slips(entry, general):
         if same(answer, wrong, within):
-            return slip["why"]
+            return why
     if len(answer) != len(right):
         return general["count"]
     if same(sorted(answer, key=str), sorted(right, key=str), within):
         return general["order"]
+    words = any(isinstance(item, str) for item in right + answer)
     if words or not same(answer, right, max(3 * within, 0.05 * max(map(abs, right)))):
         return general["other"]
     return general["near"]

@@ -35,18 +35,25 @@ def write_pdf(root: str | Path | None = None) -> Path | None:
         raise AttnError(f"there is no {front}; build the book first: python -m attn_core book")
     if CHROMIUM is None:
         return None
-    target = built / NAME
     sheet = built / "print.html"
     sheet.write_text(one_sheet(repository(root)), encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
-        command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", f"--print-to-pdf={target}", sheet.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    target = printed(sheet, built / NAME)
     sheet.unlink()
-    if not target.is_file():
-        raise AttnError(f"{CHROMIUM} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     text = front.read_text(encoding="utf-8")
     if LINK not in text:
         front.write_text(text.replace("</article>", f"{LINK}</article>", 1), encoding="utf-8")
+    return target
+
+
+def printed(sheet: Path, target: Path) -> Path | None:
+    """Print a file of HTML; returns the PDF, or None where there is no Chromium."""
+    if CHROMIUM is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", f"--print-to-pdf={target}", sheet.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not target.is_file():
+        raise AttnError(f"{CHROMIUM} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     return target
 
 

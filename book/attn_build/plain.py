@@ -84,9 +84,15 @@ def readable(
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = cell.metadata["myst"] = ROLE.sub(shown, glued(cell.source, values))
-            for directive, plain in PLAIN:
-                cell.source = re.sub(directive, plain, cell.source, flags=re.MULTILINE)
+            cell.source = plain(cell.source)
     return notebook
+
+
+def plain(text: str) -> str:
+    """MyST's directives as plain Markdown."""
+    for directive, form in PLAIN:
+        text = re.sub(directive, form, text, flags=re.MULTILINE)
+    return text
 
 
 def labels_of(root: Path) -> dict[str, str]:

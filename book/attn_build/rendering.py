@@ -43,6 +43,9 @@ BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{
 THEME = Path(__file__).parent / "theme"
 """Templates in place of the theme's."""
 
+COLAB = "https://colab.research.google.com/github/{address}/blob/notebooks/{page}.ipynb"
+"""Of the branch that `publish.yml` writes."""
+
 KICKER = re.compile(r'(<p class="attn-kicker[ "].*?)(</p>)', re.DOTALL)
 
 LONG_TABLE = re.compile(r'(<div class="attn-rows[^>]*>)(<div class="attn-window".*?</table></div>)', re.DOTALL)
@@ -114,7 +117,7 @@ def address(root: Path) -> str | None:
 
 def setup(app) -> dict:
     """As an extension of Sphinx: the book's templates; the chain ends before the record; long tables are turned over; a
-    page has links to Binder and Codespaces, MathJax where it has a formula, and nothing of Font Awesome."""
+    page has links to Colab, Binder and Codespaces, MathJax where it has a formula, and nothing of Font Awesome."""
     root = Path(app.srcdir).parent
     chain = toc_pages(root, record=False)
     on_github = address(root)
@@ -126,7 +129,8 @@ def setup(app) -> dict:
                 context[direction] = None
         if on_github and (root / "notebooks" / f"{page}.md").is_file():
             binder = BINDER.format(address=on_github, page=page)
-            links = PARTS.launch(binder, f"https://codespaces.new/{on_github}")
+            colab = COLAB.format(address=on_github, page=page)
+            links = PARTS.launch(colab, binder, f"https://codespaces.new/{on_github}")
             context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
         if "body" in context:
             context["body"] = LONG_TABLE.sub(packed, context["body"])

@@ -1,11 +1,13 @@
 """Slides of the five sessions and handouts, by the plans of the page on teaching, from what Sphinx has built."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from bs4 import BeautifulSoup
 
 from attn_build import TEMPLATES
@@ -32,10 +34,13 @@ class Slide:
     lead: str = ""
     figures: list[Tree] = field(default_factory=list)
     last: bool = False  # row that names the page
+    begins: int = 0  # minute of the session
+    note: dict = field(default_factory=dict)  # of sessions.yml, for who presents
 
 
-def write_kit(root: Path) -> None:
-    """Write _build/html/teach/session-1.html to -5.html, and handouts.html.
+def write_kit(root: Path, editions: Sequence[str] = ("", "-students")) -> None:
+    """Write _build/html/teach/session-1.html to -5.html, the same without findings and notes as session-1-students.html
+    (in the students' edition that alone), and handouts.html.
 
     Each row of a session's table is a slide; the guess and the figures of the page that it names follow. Handouts: the
     verdict's claims without answers, the ten statements, a triangle, and every session's figures without title.
@@ -49,11 +54,16 @@ def write_kit(root: Path) -> None:
     plan = built_page(built, PLAN).article
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
     plans = [head.parent for head in plan.select("h2") if re.match(r"\d · ", head.text)]
+    notes = notes_of(root)
     figures: dict[str, str] = {}
     for number, part in enumerate(plans, 1):
         title = part.h2.text.partition(" · ")[2]
         slides = session(built, part, guesses)
-        write(target / f"session-{number}.html", "slides.html", number=number, title=title, slides=slides)
+        for slide, note in zip(slides, notes.get(number, {}).get("rows", ()), strict=False):
+            slide.note = note
+        for edition in editions:
+            values = {"number": number, "title": title, "slides": slides, "taught": not edition}
+            write(target / f"session-{number}{edition}.html", "slides.html", **values)
         for slide in slides:
             figures |= {str(figure.svg): slide.question for figure in slide.figures}
     grid = built_page(built, "verdict").select_one(".attn-claims table")
@@ -61,6 +71,12 @@ def write_kit(root: Path) -> None:
         cell.clear()
     statements = built_page(built, COURSE).select_one("#ten-statements ol")
     write(target / "handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
+
+
+def notes_of(root: Path) -> dict[int, dict]:
+    """Session -> what `sessions.yml` holds of it, for instructors; nothing where that is not."""
+    path = root / "book" / "sessions.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def write(target: Path, template: str, **values: object) -> None:
@@ -72,8 +88,10 @@ def session(built: Path, plan: Tree, guesses: dict[str, Tree]) -> list[Slide]:
     rows = [row.find_all("td") for row in plan.select("tbody tr")]
     pages = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
     slides = []
+    now = 0
     for i, (minutes, what, _) in enumerate(rows):
-        slide = Slide(minutes.text, what.text, pages[i], last=pages[i] not in pages[i + 1 :])
+        slide = Slide(minutes.text, what.text, pages[i], last=pages[i] not in pages[i + 1 :], begins=now)
+        now += int(minutes.text)
         if number := re.search(r"Guess (\d)", what.text):
             slide.guess = guesses[number[1]].decode_contents()
         if slide.page:

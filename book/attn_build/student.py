@@ -1,4 +1,4 @@
-"""The students' edition, cut from the executed pages before Sphinx sees them, and tests for teachers."""
+"""The students' edition, cut from the executed pages before Sphinx sees them."""
 
 import re
 import shutil
@@ -17,6 +17,7 @@ SOLUTIONS = (
 )
 FOR_TEACHERS = r"^(:{3,})\{admonition\}[^\n]*\n:class: [^\n]*attn-instructor.*?^\1$"
 LINES = re.MULTILINE | re.DOTALL
+FOR_TEACHERS_ALONE = shutil.ignore_patterns("attn_*", "answers.yml", "sessions.yml", "*-report*")
 
 
 def student(notebook: NotebookNode, answers: dict) -> NotebookNode:
@@ -52,22 +53,11 @@ def write_student(root: Path) -> Path:
     target = root / "_build" / "student-source"
     answers = answers_of(root / "book")
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(root / "book", target / "book", ignore=shutil.ignore_patterns("attn_*", "answers.yml"))
+    shutil.copytree(root / "book", target / "book", ignore=FOR_TEACHERS_ALONE)
     shutil.copy(root / "_config.yml", target)
     for path in (target / "book").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         path.write_text(re.sub(FOR_TEACHERS, "", text, flags=LINES), encoding="utf-8")
     for path in (target / "book").rglob("*.ipynb"):
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
-    write_otter(root)
     return target
-
-
-def write_otter(root: Path) -> None:
-    """Write a test for each answer into _build/autograde/tests, for `otter check NOTEBOOK -t FOLDER` of otter-grader;
-    each reads the student's variable of the exercise's name."""
-    folder = root / "_build" / "autograde" / "tests"
-    folder.mkdir(parents=True, exist_ok=True)
-    for label in answers_of(root / "book").keys() - {"any"}:
-        text = TEMPLATES.get_template("otter.jinja").render(label=label)
-        (folder / f"{label.replace('-', '_')}.py").write_text(text, encoding="utf-8")

@@ -1,0 +1,127 @@
+"""A quiz for Moodle (its XML) and for Canvas and others (a package of QTI 2.1): the guesses, the ten statements, the
+exercises that a program can check. A slip of `answers.yml` becomes an answer of no points whose feedback names it."""
+
+import re
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from markdown_it import MarkdownIt
+
+from attn_book.exercises import answers_of, items_of, same, slips
+from attn_build import TEMPLATES
+from attn_build.plain import values_of
+from attn_build.sources import executed, pages, read_notebook
+
+EXACT = 0.001
+"""Tolerance of answers that are to be exact: no platform compares floats as they are."""
+
+KINDS = {"P": "plausible", "F": "faithful", "N": "neither"}
+BLANK = re.compile(r"\{1:[A-Z]+:(?:\\.|[^}])*\}")
+"""A part of an answer of several, as Moodle writes it."""
+
+
+@dataclass
+class Question:
+    """text: Markdown. right: the parts of the answer, none for an open question. slips: (parts, what went wrong).
+    choices: of which one is right."""
+
+    name: str
+    title: str
+    text: str
+    right: list[Any]
+    give: str = ""
+    within: float = EXACT
+    slips: list[tuple[list, str]] = field(default_factory=list)
+    choices: list[str] = field(default_factory=list)
+    points: int = 1
+
+    @property
+    def kind(self) -> str:
+        """As Moodle calls it."""
+        if self.choices or not self.right:
+            return "multichoice" if self.choices else "essay"
+        if len(self.right) > 1:
+            return "cloze"
+        return "shortanswer" if isinstance(self.right[0], str) else "numerical"
+
+
+def html_of(text: str) -> str:
+    """Markdown as XHTML, formulas between \\( and \\)."""
+    html = MarkdownIt("commonmark", {"xhtmlOut": True}).enable("table").render(text)
+    return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", html)
+
+
+def escaped(text: str) -> str:
+    """A word for a blank of Moodle."""
+    return re.sub(r"([}#~/\"\\{])", r"\\\1", text)
+
+
+# ---- the questions ---------------------------------------------------------------------------------------------------
+
+
+def of_exercise(exercise: Any, general: dict) -> Question:
+    """The question of an exercise of `course`; a slip counts where it is not right, and the first of equal ones."""
+    entry = exercise.entry
+    question = Question(exercise.label, exercise.title, exercise.text, items_of(entry["is"]), entry["give"])
+    question.points = exercise.points
+    question.within = max(entry.get("within", 0), EXACT)
+    taken = [question.right]
+    for parts, why in slips(entry, general):
+        if not any(same(parts, before, question.within) for before in taken):
+            taken.append(parts)
+            question.slips.append((parts, why))
+    return question
+
+
+def guesses(root: Path, notes: dict) -> list[Question]:
+    """The five guesses of the page on teaching, with the numbers that it glues; none where these are not made yet."""
+    values = values_of(read_notebook(executed(root, "teaching")))
+    table = pages(root)["teaching"].read_text(encoding="utf-8").partition("## The five guesses")[2]
+    asked = []
+    for number, text in re.findall(r"^\| (\d) \| (.*) \|$", table, re.MULTILINE):
+        key = notes[int(number)]["guess"]
+        names = key.get("glued", ())
+        if all(name in values for name in names):
+            right = [round(float(values[name]), 2) for name in names] or items_of(key.get("is", []))
+            question = Question(f"guess-{number}", f"Guess {number}", text, right, key.get("give", ""))
+            question.within = key.get("within", EXACT)
+            question.choices = key.get("choices", [])
+            asked.append(question)
+    return asked
+
+
+def statements(root: Path, notes: dict) -> list[Question]:
+    """The ten statements of the page on the course."""
+    lines = (root / "book" / "course.md").read_text(encoding="utf-8").partition("## Ten statements")[2]
+    texts = re.findall(r"^\d+\. (.*)$", lines, re.MULTILINE)
+    asked = []
+    for number, (text, key) in enumerate(zip(texts, notes[5]["statements"], strict=True), 1):
+        question = Question(f"statement-{number}", f"Statement {number}", text, [KINDS[key]])
+        question.choices = list(KINDS.values())
+        asked.append(question)
+    return asked
+
+
+# ---- the files -------------------------------------------------------------------------------------------------------
+
+
+def write_quiz(root: Path, sessions: list, notes: dict, folder: Path) -> None:
+    """moodle.xml, qti.zip, and preview.html, which shows what stands in moodle.xml."""
+    general = answers_of(root / "book")["any"]
+    asked = guesses(root, notes) + statements(root, notes)
+    asked += [of_exercise(exercise, general) for session in sessions for exercise in session.checked]
+    tools = {"questions": asked, "html_of": html_of, "escaped": escaped}
+    folder.mkdir(parents=True, exist_ok=True)
+    moodle = TEMPLATES.get_template("moodle.xml").render(tools)
+    (folder / "moodle.xml").write_text(moodle, encoding="utf-8")
+    shown = {"quiz": ElementTree.fromstring(moodle), "blank": BLANK}
+    (folder / "preview.html").write_text(TEMPLATES.get_template("quiz.html").render(shown), encoding="utf-8")
+    with zipfile.ZipFile(folder / "qti.zip", "w", zipfile.ZIP_DEFLATED) as package:
+        for name in ("imsmanifest.xml", "test.xml"):
+            package.writestr(name, TEMPLATES.get_template(f"qti-{name}").render(tools))
+        for question in asked:
+            item = TEMPLATES.get_template("qti.xml").render(tools, question=question)
+            package.writestr(f"{question.name}.xml", item)
