@@ -27,8 +27,21 @@ def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
     assert not [one for one in page.select("figure") if one.select(".attn-fig-title")], "titles are folded"
     assert all(one.summary and len(one.text) > 40 for one in page.select("details"))
     assert not re.search(r"{glue|{doc|attn-instructor", str(page))
-    links = {one["href"] for one in page.select("a")}
+    links = {one["href"] for one in page.select("a:not(.foot a)")}
     assert links and all((TEACH / link).resolve().is_file() for link in links)
+    assert page.html["lang"] == "en" and all(one.select("h1, h2") for one in page.select("section")), "headings"
+    assert len(page.select("aside.notes[hidden]")) == len(page.select("ol > li")), "notes for each row, till asked for"
+
+
+@built
+@pytest.mark.parametrize("number", range(1, 6))
+def test_students_slides_show_the_same_without_findings_and_notes(number):
+    page = soup(f"session-{number}-students.html")
+    whole = soup(f"session-{number}.html")
+    assert len(page.select("figure")) == len(whole.select("figure"))
+    assert not page.select("details, .notes, .attn-fig-title, figcaption") and "What was found" not in page.text
+    hidden = [one.text for one in whole.select("details .lead, .notes pre")]
+    assert hidden and not [text for text in hidden if text in str(page)]
 
 
 @built
@@ -45,12 +58,16 @@ def test_the_key_to_the_statements_is_for_teachers(tmp_path):
     for name in ("book", "_build"):
         (tmp_path / name).mkdir()
     (tmp_path / "_config.yml").touch()
-    for name in ("course.md", "answers.yml"):
+    for name in ("course.md", "answers.yml", "sessions.yml"):
         (tmp_path / "book" / name).write_bytes((ROOT / "book" / name).read_bytes())
+    (tmp_path / "book" / "projects").mkdir()
+    (tmp_path / "book" / "projects" / "project-1-report.md").touch()
     found = (student.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
     source = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
     key = re.search(r"^:::.*?^:::$", source, re.MULTILINE | re.DOTALL)[0]
     assert "attn-instructor" in key and found == source.replace(key, "")
+    kept = {path.name for path in (tmp_path / "_build" / "student-source").rglob("*.*")}
+    assert not kept & {"answers.yml", "sessions.yml", "project-1-report.md"}
 
 
 @built
@@ -62,3 +79,10 @@ def test_arrows_turn_the_slides_and_a_phone_holds_them(chromium):
     assert chromium.js(top) > 100
     chromium.js("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))")
     assert abs(chromium.js(top)) <= 1
+    assert chromium.js("location.hash") == "#s2", "a slide has an address"
+    assert chromium.js("document.querySelector('#s2 .foot a').textContent").startswith("2 / ")
+    press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'n', bubbles: true}))"
+    hidden = "document.querySelectorAll('.notes[hidden]').length"
+    assert chromium.js(hidden) > 0
+    chromium.js(press)
+    assert chromium.js(hidden) == 0

@@ -63,7 +63,7 @@ def write_html(root: Path, edition: str) -> list[str]:
     source = write_student(root) if edition == "student" else root
     problems = sphinx(source)
     redirect(source)
-    write_kit(source, ("", "-students") if source == root else ("-students",))
+    write_kit(source, taught=source == root)
     built = source / "_build" / "html"
     archive = store.find_archive()
     if not problems and archive and (archive / sentence.FOLDER).is_dir():

@@ -237,7 +237,7 @@ def write_session(session: Session, root: Path, students: Path, instructors: Pat
         keyed = test.render(exercise=exercise, general=general)
         made(instructors / "otter" / session.name / file).write_text(keyed, encoding="utf-8")
     sheet = instructors / f"{session.name}.html"
-    tools = {"guesses": guess_answers(root), "guess_of": guess_of, "html_of": quiz.html_of}
+    tools = {"guesses": guess_answers(root), "html_of": quiz.html_of}
     text = TEMPLATES.get_template("instructor.html").render(tools, session=session)
     sheet.write_text(text, encoding="utf-8")
     printed(sheet, sheet.with_suffix(".pdf"))
@@ -249,12 +249,6 @@ def guess_answers(root: Path) -> dict[str, str]:
     text = glued(pages(root)[PLAN].read_text(encoding="utf-8"), values)
     key = re.search(r"^:::\{admonition\} The answers\n.*?\n(.*?)^:::$", text, LINES)
     return dict(re.findall(r"\*\*(\d)\*\* (.*?)(?= \*\*\d\*\* |$)", key[1].strip())) if key else {}
-
-
-def guess_of(what: str) -> str:
-    """The number of the guess that a row of a plan begins with, or nothing."""
-    number = re.search(r"Guess (\d)", what)
-    return number[1] if number else ""
 
 
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:

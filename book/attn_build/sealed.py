@@ -34,16 +34,22 @@ def sealed(label: str, entry: dict, general: dict) -> dict:
     """One entry: what is asked for, records of the right answer and of its slips, and one of its parts in order."""
     within = max(entry.get("within", 0), LEAST)
     right = items_of(entry["is"])
-    records = [record(label, items, within, text) for items, text in [(right, RIGHT), *slips(entry, general)]]
+    said = [(right, RIGHT), *slips(entry, general)]
+    records = [record(label, items, within, text) for items, text in said]
     in_order = record(label, sorted(right, key=str), within, general["order"])
     return {"give": entry["give"], "within": within, "records": records, "sorted": in_order}
 
 
 def record(label: str, items: list, within: float, text: str) -> dict:
     """What stands for an answer: where its intervals begin (None for a word), a mark of its key, the text behind it."""
-    begins = [None if isinstance(item, str) else round((item - within) % (2 * within), 9) for item in items]
+    width = 2 * within
+    begins = [None if isinstance(item, str) else round((item - within) % width, 9) for item in items]
     key = key_of(label, items, begins, within)
-    return {"begins": begins, "mark": shake_256(key).hexdigest(8), "text": ciphered(text.encode(), key).hex()}
+    return {
+        "begins": begins,
+        "mark": shake_256(key).hexdigest(8),
+        "text": ciphered(text.encode(), key).hex(),
+    }
 
 
 def key_of(label: str, items: list, begins: list, within: float) -> bytes:

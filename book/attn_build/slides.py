@@ -1,7 +1,6 @@
 """Slides of the five sessions and handouts, by the plans of the page on teaching, from what Sphinx has built."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -38,9 +37,9 @@ class Slide:
     note: dict = field(default_factory=dict)  # of sessions.yml, for who presents
 
 
-def write_kit(root: Path, editions: Sequence[str] = ("", "-students")) -> None:
+def write_kit(root: Path, taught: bool = True) -> None:
     """Write _build/html/teach/session-1.html to -5.html, the same without findings and notes as session-1-students.html
-    (in the students' edition that alone), and handouts.html.
+    (not taught: both without), and handouts.html.
 
     Each row of a session's table is a slide; the guess and the figures of the page that it names follow. Handouts: the
     verdict's claims without answers, the ten statements, a triangle, and every session's figures without title.
@@ -61,9 +60,9 @@ def write_kit(root: Path, editions: Sequence[str] = ("", "-students")) -> None:
         slides = session(built, part, guesses)
         for slide, note in zip(slides, notes.get(number, {}).get("rows", ()), strict=False):
             slide.note = note
-        for edition in editions:
-            values = {"number": number, "title": title, "slides": slides, "taught": not edition}
-            write(target / f"session-{number}{edition}.html", "slides.html", **values)
+        for name, whole in {"": taught, "-students": False}.items():
+            values = {"number": number, "title": title, "slides": slides, "taught": whole}
+            write(target / f"session-{number}{name}.html", "slides.html", **values)
         for slide in slides:
             figures |= {str(figure.svg): slide.question for figure in slide.figures}
     grid = built_page(built, "verdict").select_one(".attn-claims table")
