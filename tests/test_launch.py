@@ -55,9 +55,11 @@ def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch,
     (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
     monkeypatch.setattr(rendering, "address", lambda _: known)
     handlers = []
-    rendering.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
+    app = SimpleNamespace(srcdir=tmp_path / "book", config=SimpleNamespace(templates_path=[]))
+    app.connect = lambda _, function, **options: handlers.append(function)
+    rendering.setup(app)
     for page, told in (("one", bool(known)), ("prose", False)):
-        context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>'}
+        context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>', "script_files": []}
         handlers[0](SimpleNamespace(env=SimpleNamespace(collect_relations=dict)), page, "", context, None)
         assert ("mybinder.org/v2/gh/own/book/HEAD?urlpath=lab/tree/notebooks/one.ipynb" in context["body"]) == told
         assert ("colab.research.google.com/github/own/book/blob/notebooks/one.ipynb" in context["body"]) == told
