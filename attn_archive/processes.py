@@ -7,16 +7,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context, parent_process
 from typing import Any
 
-import torch
-from threadpoolctl import threadpool_limits
-
 
 def begin(device: str) -> None:
-    """What a process begins with: a device, one thread for its sums, and an end as soon as its parent's comes."""
-    if device:
-        os.environ["ATTN_DEVICE"] = device
-    threadpool_limits(1)
-    torch.set_num_threads(1)
+    """What a process begins with: an end as soon as its parent's comes, a device, and one thread for its sums."""
 
     def end_with_parent() -> None:
         if parent := parent_process():
@@ -24,6 +17,13 @@ def begin(device: str) -> None:
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
+    if device:
+        os.environ["ATTN_DEVICE"] = device
+    import torch  # takes seconds, in which the parent may end
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    torch.set_num_threads(1)
 
 
 def one_process(device: str) -> ProcessPoolExecutor:

@@ -1,0 +1,190 @@
+"""Killed at any moment, and all at once: commands end equal, leave no process behind, and no file after the next run.
+
+`make test-faults` alone runs these: ten kills of each command.
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import psutil
+import pytest
+from tiny_runs import TINY, grid
+
+from attn_archive import upkeep
+from attn_core import store
+
+ROOT = Path(__file__).parents[1]
+KILLS = int(os.environ.get("ATTN_KILLS", "10"))
+ORPHANS_SECONDS = 4
+"""On a machine that has a core for every process; else so many times longer."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.faults,
+    pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults"),
+]
+
+RESULTS = ("accuracy", "auc", "n_test", "fingerprints")
+PAGE = "# A page\n\n```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nprint(40 + 2)\n```\n"
+BUILD = "import sys; from attn_build.build import build; sys.exit(build(sys.argv[1], html=False))"
+KIT = "import sys; from pathlib import Path; from attn_build.slides import write_kit; write_kit(Path(sys.argv[1]))"
+
+
+def runs_of(folder: Path) -> dict:
+    """Key -> scores and numbers of every run of a store, all of them checked."""
+    stored = {}
+    for key in store.keys(folder):
+        upkeep.verify(folder, key)
+        result = store.read(folder, key)
+        numbers = result.numbers.sort_values(list(store.NAMES)).round(9).to_csv(index=False)
+        stored[key] = [[result.record.get(name) for name in RESULTS], numbers]
+    return stored
+
+
+def outputs_of(path: Path) -> list[str]:
+    """What the cells of an executed page show."""
+    cells = nbformat.read(path, as_version=4).cells
+    return [str(output) for cell in cells for output in cell.get("outputs", [])]
+
+
+class Command:
+    """A command of this place: how it is called, and what it leaves."""
+
+    def __init__(self, place: Path, kind: str) -> None:
+        self.place = place / kind
+        self.place.mkdir()
+        self.kind = kind
+        self.environment = {
+            **os.environ,
+            "ATTN_CACHE": str(self.place / "cache"),
+            "TMPDIR": str(self.place / "tmp"),
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
+            "TRIAL": str(self.place),
+        }
+        (self.place / "tmp").mkdir()
+        if kind in ("sweep", "pack"):
+            grid(self.place, "[0, 1, 2, 3]")
+        if kind == "pack":
+            (self.place / "archive").mkdir()
+            self.environment["ATTN_ARCHIVE"] = str(self.place / "archive")
+        if kind == "study":
+            texts = [f"a {'fine' if n % 2 else 'bad'} film, says number {n} of them" for n in range(240)]
+            pd.DataFrame({"text": texts, "label": [0, 1] * 120}).to_csv(self.place / "mine.csv", index=False)
+        if kind == "book":
+            for name in ("notebooks", "book"):
+                (self.place / name).mkdir()
+            for name in ("one", "two", "three"):
+                (self.place / "notebooks" / f"{name}.md").write_text(PAGE)
+            (self.place / "book" / "_toc.yml").write_text(
+                "format: jb-book\nroot: one\nchapters:\n- file: two\n- file: three\n"
+            )
+        if kind == "kit":
+            html = ROOT / "_build" / "html"
+            if not html.is_dir():
+                pytest.skip("no built book; `make book` writes it")
+            shutil.copytree(html, self.place / "_build" / "html")
+
+    def words(self) -> list[str]:
+        module = [sys.executable, "-m", "attn_core"]
+        study = ["study", "mine.csv", "--encoder", "average", "--epochs", "1", "--output", "out"]
+        return {
+            "sweep": [*module, "sweep", "grid.yml", "--jobs", "2"],
+            "pack": [*module, "sweep", "grid.yml", "--pack"],
+            "execute": [*module, "execute", "_template", "--output", "page.ipynb"],
+            "study": [*module, *study],
+            "book": [sys.executable, "-c", BUILD, str(self.place)],
+            "kit": [sys.executable, "-c", KIT, str(self.place)],
+        }[self.kind]
+
+    def start(self) -> subprocess.Popen:
+        with (self.place / "log").open("w") as log:
+            return subprocess.Popen(
+                self.words(), cwd=self.place, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def finish(self) -> None:
+        status = self.start().wait(timeout=900)
+        assert status == 0, (self.place / "log").read_text()[-2000:]
+
+    def below(self) -> list[psutil.Process]:
+        """The processes that were started here, whoever is their parent now."""
+        processes = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("TRIAL") == str(self.place) and process.status() != psutil.STATUS_ZOMBIE:
+                    processes.append(process)
+            except psutil.Error:
+                continue
+        return processes
+
+    def result(self):
+        if self.kind == "sweep":
+            return runs_of(self.place / "cache")
+        if self.kind == "pack":
+            assert not upkeep.faults(self.place / "archive")
+            return runs_of(self.place / "archive")
+        if self.kind == "execute":
+            return outputs_of(self.place / "page.ipynb")
+        if self.kind == "study":
+            return pd.read_csv(self.place / "out" / "mine-numbers.csv").to_csv(index=False)
+        if self.kind == "book":
+            return [outputs_of(path) for path in sorted((self.place / "book").glob("*.ipynb"))]
+        teach = self.place / "_build" / "html"
+        return {str(path.relative_to(teach)): path.read_bytes() for path in sorted(teach.rglob("*.html"))}
+
+    def left(self) -> list[Path]:
+        """What is half-written: none of it is left after a whole run."""
+        return [path for path in self.place.rglob(".*@*") if not path.name.endswith(".lock")] + [
+            path for path in (self.place / "tmp").iterdir() if path.name.startswith((".", "attn"))
+        ]
+
+
+@pytest.mark.parametrize("kind", ["sweep", "pack", "execute", "study", "book", "kit"])
+def test_sigkill_at_any_moment(kind, tmp_path):
+    """Ten kills at random moments of the time that a whole run takes; then a whole one, equal to one that never was."""
+    whole = Command(tmp_path, kind)
+    start = time.monotonic()
+    whole.finish()
+    seconds = time.monotonic() - start
+    right = whole.result()
+    whole.place.rename(tmp_path / "whole")
+    killed = Command(tmp_path, kind)
+    rng = random.Random(kind)
+    for _ in range(KILLS):
+        process = killed.start()
+        time.sleep(seconds * rng.uniform(0.05, 0.9))
+        for child in killed.below():
+            listening = [each for each in child.net_connections("inet") if each.status == psutil.CONN_LISTEN]
+            assert kind != "sweep" or not listening, "a port is open"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        end = time.monotonic() + ORPHANS_SECONDS * max(1, os.getloadavg()[0] / os.cpu_count())
+        while (orphans := killed.below()) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert not orphans, orphans
+    killed.finish()
+    assert killed.result() == right and right
+    assert not killed.left()
+
+
+def test_two_sweeps_a_book_and_a_page_at_once(tmp_path):
+    """On one checkout; the sweeps share a cache."""
+    commands = [Command(tmp_path, kind) for kind in ("sweep", "book", "execute")]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    references = [Command(alone, command.kind) for command in commands]
+    running = [command.start() for command in (commands[0], *commands)]
+    assert [process.wait(timeout=900) for process in running] == [0] * 4
+    for command, reference in zip(commands, references, strict=True):
+        reference.finish()
+        assert command.result() == reference.result()
+        assert not command.left()
+    assert len(commands[0].result()) == 4 and TINY
