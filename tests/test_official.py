@@ -140,7 +140,7 @@ def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys)
     (files.cache_folder() / "tables").rename(files.cache_folder() / "others")
     read("cnn", "dev")
     (warning,) = capsys.readouterr().err.splitlines()
-    assert "cnn.tar.gz" in warning and "checksum" in warning and "https:" in warning
+    assert "cnn.tar.gz" in warning and "checksum" in warning and "http:" in warning
 
 
 def test_babi(offer):
