@@ -8,6 +8,7 @@ import scipy  # its parts are loaded when first used
 from numpy import ndarray
 
 from attn_core.experiments.adversarial import ceilings
+from attn_core.experiments.bracket import bracket
 from attn_core.experiments.compared import agreement
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import echo
@@ -19,6 +20,7 @@ from attn_core.measures import jsd_ragged, without_nan
 from attn_core.traces import Traces, has_one_logit
 
 RESAMPLES = 1_000
+BRACKETED = 40
 RANKINGS = ("attention", "gradient", "random", "optimum")
 
 QUESTIONS = {
@@ -40,7 +42,6 @@ QUESTIONS = {
 
 SIGNED = ("gain over equal weights", "top word beyond chance")
 
-SEVERAL_CLASSES = "two classes only"
 NO_DELETIONS = "deletions are not read of this model"
 ALL_NAN = "no text has it"
 
@@ -81,14 +82,24 @@ def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
         columns["top word beyond chance"] = columns["top word"] - columns["top word by chance"]
         columns["top word of gradients"] = several * agreement(np.abs(gradient), moved, traces.offsets, 1)
         columns["tau of gradients and deletion"] = correlations["tau_gradient_loo"]
-    if has_one_logit(traces):
-        columns["farthest twin"] = exact(traces, 0.05)["jsd_exact"]
-        columns["farthest, dealt anew"] = exact(weights_dealt_anew(traces), 0.05)["jsd_exact"]
+    columns["farthest twin"] = farthest(traces)
+    columns["farthest, dealt anew"] = farthest(weights_dealt_anew(traces))
     removed = removals(traces, rankings=RANKINGS)
     for ranking in RANKINGS:
         steps = removed[f"removed_{ranking}"]
         columns[f"removed by {ranking}"] = steps.where(steps != NEVER) / n
     return pd.DataFrame(columns)
+
+
+def farthest(traces: Traces) -> ndarray:
+    """JSD (D,) of the farthest weights that move the output by at most 0.05; of more than two classes of the farthest
+    that are found, for the first BRACKETED texts."""
+    if has_one_logit(traces):
+        return exact(traces, 0.05)["jsd_exact"].to_numpy()
+    values = np.full(len(traces), np.nan)
+    bracketed = bracket(traces.take(np.arange(min(BRACKETED, len(traces)))), 0.05)
+    values[:BRACKETED] = bracketed["jsd_least"]
+    return values
 
 
 def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
@@ -113,16 +124,9 @@ def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
                 values = np.array([table[name].to_numpy(float) for table in seeds])
                 result = mean_interval(values, -1.0 if name in SIGNED else 0.0)
             value, low, high, texts = result or (np.nan, np.nan, np.nan, 0)
-            why = "" if np.isfinite(value) else reason(name, name in seeds[0] or name in results)
+            why = "" if np.isfinite(value) else NO_DELETIONS if result is None else ALL_NAN
             rows.append((question, name, value, low, high, texts, len(seeds), why))
     return pd.DataFrame(rows, columns=["question", "number", "value", "low", "high", "texts", "seeds", "why"])
-
-
-def reason(name: str, is_computed: bool) -> str:
-    """Why a number is missing."""
-    if is_computed:
-        return ALL_NAN
-    return SEVERAL_CLASSES if "farthest" in name else NO_DELETIONS
 
 
 def between(seeds: list[pd.DataFrame]) -> ndarray:

@@ -160,7 +160,9 @@ def draw_top(ax, rows: pd.DataFrame, _: list[Traces]) -> str:
     """How often the top word is the one whose deletion matters most."""
     labels = {"top word": "attention", "top word of gradients": "gradients", "top word by chance": "chance"}
     draw_bars(ax, rows, labels, "share of texts whose top word is deletion's")
-    return f"Attention's top word is deletion's in {rows.value['top word']:.0%}, a random word in {rows.value['top word by chance']:.0%}"
+    top = rows.value["top word"]
+    chance = rows.value["top word by chance"]
+    return "" if np.isnan(top) else f"Attention's top word is deletion's in {top:.0%}, a random word in {chance:.0%}"
 
 
 def draw_twin(ax, rows: pd.DataFrame, _: list[Traces]) -> str:

@@ -366,7 +366,10 @@ def test_three_classes_in_parts_have_dashes_with_reasons():
     study = attn_core.study(rows, "review", encoder="average", fold=3, epochs=20, progress=False)
     table = study.table.set_index("number")
     assert table.loc["accuracy", "texts"] == 150 and len(study.traces) == 9 and table.loc["AUC", "low"] > 0.5
-    assert table.loc["farthest twin", "why"] == "two classes only" and "– " in study.report()
+    assert (
+        table.loc["farthest twin", "texts"] >= 40 and table.loc["farthest twin", "high"] <= table.loc["ceiling", "high"]
+    )
+    assert "two classes only" in set(study.power["why"])
     assert study.texts.classes == ["bad", "good", "middling"]
 
 
