@@ -6,6 +6,7 @@ and seeds, with intervals by bootstrap over both.
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,6 @@ class Study:
         One row a number: question, number, value, low, high (95 %), texts, seeds; why says in words what a dash is for.
     power : DataFrame
         How well each test tells good attention from the same dealt anew on these texts, see `attn_study.power`.
-    words : dict
-        Row of the table of texts -> its tokens as the model reads them.
     """
 
     texts: Cleaned
@@ -82,11 +81,11 @@ class Study:
     equal_weights: list[Training]
     table: pd.DataFrame
     power: pd.DataFrame
-    words: dict[int, list[str]]
 
     @property
     def traces(self) -> list[Traces]:
-        """Of each training, the traces of its test texts; doc_id is the row in the table of texts, from 1."""
+        """Of each training, the traces of its test texts; doc_id is the row in the table of texts, from 1. They know
+        their words, for `heat_map`."""
         return [training.traces for training in self.trainings]
 
     @property
@@ -191,13 +190,13 @@ def study(
     >>> [name for name in study.table.columns]
     ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']
     """
-    texts, words, trainings = train(frame, text, label, encoder, seeds, epochs, split, fold, strict, progress)
+    texts, trainings = train(frame, text, label, encoder, seeds, epochs, split, fold, strict, progress)
     own = trainings[: len(trainings) // 2]
     flat = trainings[len(trainings) // 2 :]
     folds = max(1, fold)
     documents = [per_text(own[i : i + folds], flat[i : i + folds]) for i in range(0, len(own), folds)]
     powers = power([training.traces for training in own[::folds]], encoder)
-    return Study(texts, own, flat, numbers(documents), powers, words)
+    return Study(texts, own, flat, numbers(documents), powers)
 
 
 def train(
@@ -211,19 +210,22 @@ def train(
     fold: int,
     strict: bool,
     progress: bool = True,
-) -> tuple[Cleaned, dict[int, list[str]], list[Training]]:
-    """What a study rests on, from the cache where it was trained before: the texts, their words by row, and the
-    trainings, all with attention, then all with equal weights."""
+) -> tuple[Cleaned, list[Training]]:
+    """What a study rests on, from the cache where it was trained before: the texts and the trainings, all with
+    attention, then all with equal weights."""
     if seeds not in range(3, len(SEEDS) + 1):
         raise AttnError(
             f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings of each model, fewer have no interval"
         )
     texts = cleaned(frame, text, label, split, strict, fold)
     words = {row: clean_lower(text)[:MOST_WORDS] for row, text in texts.rows["text"].items()}
+    longest = sum(len(tokens) == MOST_WORDS for tokens in words.values())
+    if longest:
+        texts.notes.append(f"{longest:,} cut after {MOST_WORDS} words")
     runs = runs_of(register(texts, words), texts, encoder, seeds, epochs)
     equal_weights = [replace(run, attention="uniform") for run in runs]
     bar = tqdm([*runs, *equal_weights], "study", unit="model", disable=not progress)
-    return texts, words, [training_of(run, progress) for run in bar]
+    return texts, [training_of(run, words, progress) for run in bar]
 
 
 def register(texts: Cleaned, words: dict[int, list[str]]) -> str:
@@ -277,10 +279,13 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
     return [Run(**shared, seed=seed, options=option) for seed in SEEDS[:seeds] for option in options]
 
 
-def training_of(run: Run, progress: bool) -> Training:
-    """A trained model, from the cache or trained now, and its traces."""
+def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Training:
+    """A trained model, from the cache or trained now, and its traces. words: of each row, as written; of a pretrained
+    model its own pieces are taken."""
     made = inputs_of(run)
     arrays, _ = trained(run, made, progress)
     weights = arrays[run.selection]
     traces = FAMILIES[run.family].read(run, weights, made[0], progress)
+    pieces = partial(made[0].splits["test"].words, vocabulary=made[0].vocabulary)
+    traces = replace(traces, spell=words.get if run.family == "text" else pieces)
     return Training(run, made[0], weights, traces)

@@ -1,7 +1,7 @@
 """A table of texts and labels, of a file or a DataFrame: cleaned, split, and what was done to it in a line."""
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,8 @@ class Cleaned:
         In the order of their numbers, else of the alphabet.
     faults : list of str
         What was left out, with counts.
+    notes : list of str
+        What else was done.
     form : str
         Encoding and separator that were found in a file of text.
     """
@@ -48,6 +50,7 @@ class Cleaned:
     classes: list[str]
     faults: list[str]
     form: str = ""
+    notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         """As in: 5 empty, 60 duplicates dropped; classes neg 85 : pos 15 %; read as cp1252, ;"""
@@ -57,7 +60,7 @@ class Cleaned:
         names = SPLITS if "train" in sizes else sorted(sizes.index)
         splits = " : ".join(f"{name} {sizes[name]}" for name in names)
         dropped = f"{', '.join(self.faults)} dropped" if self.faults else "nothing dropped"
-        parts = [f"{len(self.rows):,} texts", dropped, f"classes {classes} %", f"split {splits}"]
+        parts = [f"{len(self.rows):,} texts", dropped, f"classes {classes} %", f"split {splits}", *self.notes]
         if self.form:
             parts.append(f"read as {self.form}")
         return "; ".join(parts)

@@ -18,6 +18,7 @@ from attn_build.running import execute
 from attn_cli import app
 from attn_cli.pages import outputs
 from attn_core.errors import AttnError
+from attn_core.models.encoders import Average
 from attn_study.numbers import auc, ends, macro_f1, mean_interval
 from attn_study.power import verdicts
 from attn_study.report import DOES_NOT, HOLDS, OPEN, verdict
@@ -333,7 +334,7 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     deciding = {word for words in WORDS.values() for word in words}
     traces = planted.traces[0]
     places = traces.heaviest - traces.offsets[:-1]
-    tops = [planted.words[doc][place] for doc, place in zip(traces.doc_id, places, strict=True)]
+    tops = [traces.words(i)[place] for i, place in enumerate(places)]
     assert np.mean([top in deciding for top in tops]) > 0.9
     bounded = planted.table[~planted.table["number"].isin(["gain over equal weights", "top word beyond chance"])]
     known = bounded.dropna(subset=["value"])
@@ -351,7 +352,10 @@ def test_a_study_of_random_labels_says_that_nothing_can_be_said():
 
 
 @pytest.mark.slow
-def test_a_library_script_goes_from_a_frame_to_numbers_and_a_figure(planted):
+def test_a_library_script_goes_from_a_frame_to_numbers_a_figure_and_a_heat_map(planted):
+    assert "true good" in attn_core.heat_map(
+        planted.traces[0], int(planted.traces[0].label.argmax()), planted.texts.classes
+    )
     assert set(planted.table["seeds"]) == {3} and planted.report().count("\n") > 30
     figure = planted.plot()
     assert len(figure.axes) == 3 and all(axes.get_title(loc="left") for axes in figure.axes)
@@ -371,6 +375,13 @@ def test_three_classes_in_parts_have_dashes_with_reasons():
     )
     assert "two classes only" in set(study.power["why"])
     assert study.texts.classes == ["bad", "good", "middling"]
+
+
+@pytest.mark.slow
+def test_an_encoder_of_the_readers_and_long_texts():
+    attn_core.register_encoder("average again", Average, version="1", times_hidden=1)
+    study = attn_core.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
+    assert len(study.traces[0].words(0)) == 400 and "60 cut after 400 words" in study.report()
 
 
 @pytest.mark.parametrize(
