@@ -25,6 +25,7 @@ ASKS = {
 
 CONTEXT = "models without context only"
 TWO = "two classes only"
+ONE_WORD = "texts of several words only"
 NO_DELETIONS = "deletions are not read of this model"
 
 
@@ -56,6 +57,8 @@ def sample(traces: Traces) -> Traces:
 
 def missing(test: str, meaning: str, traces: Traces, encoder: str) -> str:
     """Why a test cannot be tried, '' where it can."""
+    if not len(traces):
+        return ONE_WORD
     if test == "gradients" and encoder not in ("average", "none"):
         return CONTEXT
     if not has_one_logit(traces) and (test == "adversaries" or meaning == "decision"):

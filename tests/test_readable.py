@@ -12,7 +12,7 @@ TOKENS = {
     "attn_core": 72_680,
     "attn_archive": 6_050,
     "attn_data": 16_290,
-    "attn_study": 10_650,
+    "attn_study": 10_850,
     "book/attn_book": 14_430,
     "book/attn_build": 14_840,
     "book/attn_cli": 3_230,
