@@ -92,7 +92,7 @@ def said(rows: pd.DataFrame, number: str) -> str:
     row = rows.loc[number]
     if np.isnan(row.value):
         return f"– ({row.why})"
-    return f"{row.value:.2f} ({row.low:.2f} to {row.high:.2f})"
+    return f"{row.value:.2f} ({row.low:.2f} to {row.high:.2f})".replace("-", "−")
 
 
 def warning(five: list[Sentence]) -> str:
@@ -109,7 +109,7 @@ def box(read: str, five: list[Sentence], warned: str) -> str:
         for sentence in five
     ]
     head = f"<p><b>{escape(warned)}</b></p>" if warned else ""
-    return f'<p>{escape(read)}.</p><div class="admonition">{head}<ol>{"".join(lines)}</ol></div>'
+    return f'<p>{escape(read)}</p><div class="admonition">{head}<ol>{"".join(lines)}</ol></div>'
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
