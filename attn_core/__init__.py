@@ -5,6 +5,7 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     Run, obtain                     one training, and the one way to get its result
     load_weights, trace, Traces     a model that was trained elsewhere, and the traces of any model
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
+    Corpus.from_frame               a table of texts as a data set that runs can name
     register_corpus, …              your own data, encoder (register_encoder) or attention (register_attention)
     study                           every test of the book on your own texts
     check, heat_map                 the tests that any model with attention can be put to; a text with its attention
@@ -12,6 +13,7 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
 
 from importlib import import_module
 
+from attn_core.corpora.catalogue import Corpus
 from attn_core.foreign import load_weights, register_attention, register_corpus, register_encoder
 from attn_core.index import numbers, over_seeds, side
 from attn_core.results import obtain
@@ -20,6 +22,7 @@ from attn_core.traces import Traces
 from attn_core.version import __version__ as __version__
 
 __all__ = [
+    "Corpus",
     "Run",
     "Traces",
     "check",

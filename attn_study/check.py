@@ -7,6 +7,7 @@ this word says; if the logits under any weights are the mean of these, as in the
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -101,15 +102,16 @@ class Check:
         """The verdict in words, a sentence a test, and which tests were not run."""
         top = self.table.loc["top word"]
         verdict = VERDICTS[top["side"]]
-        if top["side"] == 1:
-            verdict += f", and is another in {1 - top['value']:.0%} of the texts"
+        if top["side"] == 1 and top["high"] < 0.5:
+            verdict += ", though in fewer than half of the texts"
         lines = [f"Verdict: {verdict}."]
         for name, row in self.table.iterrows():
             above, below = SIDES.get(str(name), MORE)
             side = {1: above, -1: below, 0: "undecided"}[row["side"]]
             lines.append(SENTENCES[str(name)].format(**row.drop("side"), side=side))
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
-        return "\n".join([*lines, "Intervals: 95 %, over the texts of this one model; another training may differ."])
+        lines.append("Intervals: 95 %, over the texts of this one model; another training may differ.")
+        return "\n".join(fill(line, 72, subsequent_indent="    ") for line in lines)
 
     __repr__ = report
 

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from attn_core import foreign
 from attn_core.compute import FAMILIES, inputs_of, trained
-from attn_core.corpora.catalogue import Corpus
+from attn_core.corpora.catalogue import CATALOGUE, Corpus
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.files import digest
 from attn_core.corpora.prepare import Prepared, Texts
@@ -218,14 +218,26 @@ def train(
             f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings of each model, fewer have no interval"
         )
     texts = cleaned(frame, text, label, split, strict, fold)
-    words = {row: clean_lower(text)[:MOST_WORDS] for row, text in texts.rows["text"].items()}
-    longest = sum(len(tokens) == MOST_WORDS for tokens in words.values())
-    if longest:
-        texts.notes.append(f"{longest:,} cut after {MOST_WORDS} words")
+    words = words_of(texts)
     runs = runs_of(register(texts, words), texts, encoder, seeds, epochs)
     equal_weights = [replace(run, attention="uniform") for run in runs]
     bar = tqdm([*runs, *equal_weights], "study", unit="model", disable=not progress)
     return texts, [training_of(run, words, progress) for run in bar]
+
+
+def words_of(texts: Cleaned) -> dict[int, list[str]]:
+    """Row of the table of texts -> its tokens; how many are cut goes to the notes."""
+    words = {row: clean_lower(text)[:MOST_WORDS] for row, text in texts.rows["text"].items()}
+    longest = sum(len(tokens) == MOST_WORDS for tokens in words.values())
+    if longest:
+        texts.notes.append(f"{longest:,} cut after {MOST_WORDS} words")
+    return words
+
+
+def corpus(frame: pd.DataFrame | str | Path, text: str, label: str, split: str, strict: bool) -> Corpus:
+    """See `Corpus.from_frame`."""
+    texts = cleaned(frame, text, label, split, strict)
+    return CATALOGUE[register(texts, words_of(texts))]
 
 
 def register(texts: Cleaned, words: dict[int, list[str]]) -> str:

@@ -2,23 +2,38 @@
 
 import ast
 import builtins
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from conftest import plainly
 from plain_network import random_documents, random_model
 
 from attn_build import sources
+from attn_core import Run, Traces, heat_map, obtain, store, trace
+from attn_core.corpora import encode
+from attn_core.corpora.planted import planted
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
-from attn_core.tracing import trace
 from attn_core.tracing.texts import reach_of
 
 ROOT = Path(__file__).parents[1]
 LONGEST = 30
 EXPECTED = {
+    "study": """
+assert {"number", "value", "low", "high"} <= set(numbers) and numbers["value"].notna().any() and len(studied.sentences) == 5
+assert studied.traces[0].words(0)[:2] == ["on", "day"] and studied.texts.classes == ["rainy", "sunny"]""",
+    "frame": """
+assert corpus.classes == ("False", "True") and data.splits["test"].words(data.splits["test"].doc_ids[0], data.vocabulary)
+assert mine.words(0, data.vocabulary)[-3:] == ["saw", "sun", "<unk>"]""",
+    "check": """
+checked = check(model, texts[400:], progress=False)
+assert checked.table.loc["top word", "side"] == 1 and not checked.not_run and len(checked.documents) == 100""",
     "corpus": 'assert report.record["n_test"] == 100 and report.record["accuracy"] > 0.9',
     "encoder": "assert len(gated.traces) == 60 and np.isfinite(gated.traces.gradient).all() "
     'and gated.record["accuracy"] > 0.9',
@@ -40,7 +55,7 @@ def examples() -> dict[str, str]:
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 
-def test_there_are_four_examples_of_at_most_thirty_lines():
+def test_there_are_seven_examples_of_at_most_thirty_lines():
     assert set(examples()) == set(EXPECTED)
     for name, code in examples().items():
         lines = [line for line in code.splitlines() if line.strip()]
@@ -58,6 +73,86 @@ def test_an_example_needs_nothing_but_itself():
         named = [(node.id, type(node.ctx)) for node in nodes if isinstance(node, ast.Name)]
         made |= {word for word, kind in named if kind is ast.Store}
         assert not {word for word, kind in named if kind is ast.Load} - given - imported - made, name
+
+
+# ---- words, models, texts --------------------------------------------------------------------------------------------
+
+SMALL = Run("planted", "average", seed=10, epochs=1, options=(("n_train", 60), ("n_dev", 20), ("n_test", 20)))
+
+
+def test_a_result_knows_its_words_and_gives_its_model():
+    result = obtain(SMALL, progress=False)
+    data = encode("planted", n_train=60, n_dev=20, n_test=20)
+    lists = planted(n_train=60, n_dev=20, n_test=20).splits["test"].lists
+    known = set(data.vocabulary)
+    for row in (0, 7, 19):
+        assert result.traces.words(row) == [word if word in known else "<unk>" for word in lists[row]]
+    assert result.traces.take([7]).words(0) == result.traces.words(7)
+    again = trace(result.model, data.splits["test"], gradient=False, progress=False, vocabulary=data.vocabulary)
+    np.testing.assert_array_equal(again.rounded().score, result.traces.score)
+    assert again.words(3) == result.traces.words(3)
+    stored = store.read(store.cache_store(), SMALL.key)
+    assert stored.model.decoder.weight.equal(result.model.decoder.weight)
+    assert "spell" not in str(pq.read_schema(store.cache_store() / "traces" / f"{SMALL.key}.parquet").names)
+
+
+def test_words_that_are_not_at_hand_are_told_in_a_line(monkeypatch, tmp_path):
+    monkeypatch.delenv("ATTN_DATA", raising=False)
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    archived = obtain(Run("sst", seed=10))
+    with pytest.raises(AttnError, match=r"the texts of 'sst' .* are not at hand; set ATTN_DATA"):
+        archived.traces.words(0)
+    with pytest.raises(AttnError, match="weights of .* are not in the cache; train it: "):
+        _ = archived.model
+    documents = random_documents(np.array([3, 6]), 30)
+    traces = trace(random_model("average", "tanh", 30, width=20), documents, progress=False)
+    with pytest.raises(AttnError, match=r"do not know their words; trace\(model, documents, vocabulary=…\)"):
+        traces.words(0)
+    with pytest.raises(AttnError, match="has 0 words and 3 attended items"):
+        replace(traces, spell=lambda doc_id: []).words(0)
+
+
+def test_texts_are_numbered_by_a_vocabulary():
+    vocabulary = ("<pad>", "<unk>", "<s>", "</s>", "a", "film", "3")
+    texts = encode(["A film, a film", "film 3"], vocabulary)
+    assert texts.words(0, vocabulary) == ["a", "film", "<unk>", "a", "film"] and texts.words(1, vocabulary) == [
+        "film",
+        "3",
+    ]
+    assert encode(["film 3"], (*vocabulary[:6], "qqq")).words(0, (*vocabulary[:6], "qqq")) == ["film", "qqq"]
+    with pytest.raises(AttnError, match="text 1 has no words"):
+        encode(["a", " "], vocabulary)
+    with pytest.raises(AttnError, match="give the model's"):
+        encode(["a"], None)
+
+
+def test_a_heat_map_is_escaped_and_readable_without_colour():
+    words = ["<b>bold</b>", "calm", '"&']
+    traces = Traces(
+        np.array([4]),
+        np.array([0]),
+        np.array([0, 3]),
+        score=np.log([0.9, 0.06, 0.04]),
+        contribution=np.array([[2.0], [1.0], [1.0]]),
+        bias=np.zeros(1),
+        spell={4: words}.get,
+    )
+    page = BeautifulSoup(heat_map(traces, 0, ["<bad>", "good"])._repr_html_(), "html.parser")
+    assert page.b.text == f"predicted good ({traces.p[0]:.2f}), true <bad>: wrong"
+    spans = page.find_all("span")
+    assert [span.contents[0].strip() for span in spans] == words and spans[0].text.endswith("90%")
+    assert len(page.find_all("small")) == 1, "no number below equal weights"
+    lines = [float(re.search(r"border-bottom: ([\d.]+)px", span["style"])[1]) for span in spans]
+    assert lines == sorted(lines, reverse=True) and lines[0] == pytest.approx(7.2)
+    several = replace(traces, contribution=np.array([[2.0, 0.0, 1.0]] * 3), bias=np.zeros(3))
+    assert heat_map(several, 0).count("predicted 0 (0.67), true 0</b>") == 1
+    unlabelled = replace(traces, label=np.array([-1]))
+    assert "true" not in heat_map(unlabelled, 0)
+    with pytest.raises(AttnError, match="no text 1 among 1"):
+        heat_map(traces, 1)
+
+
+# ---- encoders and attentions of the user's ---------------------------------------------------------------------------
 
 
 def test_an_unknown_encoder_is_traced_by_the_general_form():

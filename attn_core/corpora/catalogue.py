@@ -4,7 +4,9 @@ They come from the papers, the statistics files of Jain & Wallace's repository a
 """
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -80,6 +82,47 @@ class Corpus:
     own: tuple[str, ...] = ()
     origin: str = ""
     note: str = ""
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, text: str = "text", label: str = "label", split: str = "split", strict: bool = False
+    ) -> "Corpus":
+        """A table of texts as a data set that runs can name: `Run(corpus.name)`, `encode(corpus.name)`.
+
+        Parameters
+        ----------
+        frame : DataFrame or path
+            A table, or a file of one, cleaned as `attn_core.study` cleans it.
+        text, label : str
+            Its columns of texts and of classes.
+        split : str
+            A column that says train, dev or test; where there is none 60:20:20 is drawn.
+        strict : bool
+            Refuse a table with rows that would be left out.
+
+        Returns
+        -------
+        Corpus
+            Registered in this process under a name that is made of its texts; `classes` has those of the table. Words
+            start with random vectors.
+
+        Raises
+        ------
+        AttnError
+            A table, column, class or split that will not do, as in `study`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from attn_core import Corpus
+        >>> from attn_core.corpora import encode
+        >>> frame = pd.DataFrame({"review": [f"{word} film {i}" for i in range(50) for word in ("good", "bad")],
+        ...                       "stars": [5, 1] * 50})
+        >>> corpus = Corpus.from_frame(frame, text="review", label="stars")
+        >>> corpus.classes, len(encode(corpus.name).splits["train"])
+        (('1', '5'), 60)
+        """
+        return import_module("attn_study.study").corpus(frame, text, label, split, strict)
 
 
 class _Facts(SafeLoader):
