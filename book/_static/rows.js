@@ -78,6 +78,17 @@
     box.prepend(bar); show(0); insert();
   }
 
-  const start = () => document.querySelectorAll(".attn-rows").forEach(enhance);
+  // A box that scrolls can be reached and moved by keys.
+  const reach = () => document.querySelectorAll(".bd-article :is(div, pre)").forEach(box => {
+    const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
+    if (scrolls && /auto|scroll/.test(getComputedStyle(box).overflow)) box.tabIndex = 0;
+  });
+
+  function start() {
+    document.querySelectorAll(".attn-rows").forEach(enhance);
+    addEventListener("load", reach);
+    addEventListener("resize", reach);
+    document.addEventListener("toggle", reach, true); // a fold
+  }
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
 })();
