@@ -160,18 +160,29 @@ def ten_lines(cells: list[NotebookNode]) -> list[str]:
     heads = [i for i, cell in enumerate(cells) if "## In ten lines" in cell.source]
     if not heads or not tagged:
         return []
+    page = codes(cells)
     shown: list[str] = []
-    for cell in cells[max(heads[0], tagged[0]) + 1 :]:
-        hidden = [tag for tag in cell.metadata["tags"] if tag.startswith(("guard", "hide", "remove"))]
-        if cell.cell_type == "code" and not hidden:
-            shown.append(cell.source)
-            if re.search(r"^\s*print\(", cell.source, re.MULTILINE):
-                break
+    for source, visible in reversed(
+        method(cells[max(heads[0], tagged[0]) + 1 :])
+    ):  # of a folded cell only what those below it need
+        text = source if visible else needed("\n".join(shown), [source], page)
+        shown = [text, *shown] if text else shown
     guard = cells[tagged[0] + 1].source
     checks = [text for text in statements_of(guard) if text.startswith("page.guard(")]
-    code = "\n".join(shown)
-    before = needed(code, codes(cells[: heads[0]]))
+    before = needed("\n".join(shown), codes(cells[: heads[0]]), page)
     return [cells[tagged[0]].source, "\n".join(["from attn_book import page", *checks, before]), *shown]
+
+
+def method(cells: list[NotebookNode]) -> list[tuple[str, bool]]:
+    """(source, is it visible) of code cells up to the first visible one that prints."""
+    inside = []
+    for cell in cells:
+        hidden = [tag for tag in cell.metadata["tags"] if tag.startswith(("guard", "hide", "remove"))]
+        if cell.cell_type == "code" and "guard" not in hidden:
+            inside.append((cell.source, not hidden))
+            if not hidden and re.search(r"^\s*print\(", cell.source, re.MULTILINE):
+                break
+    return inside
 
 
 # ---- notebooks -------------------------------------------------------------------------------------------------------
@@ -259,12 +270,15 @@ def copy_slides(root: Path, students: Path, instructors: Path) -> None:
     for folder in (students, instructors):
         shutil.copytree(built / "_static", folder / "_static", ignore=shutil.ignore_patterns("*.js", "sst*", "*.png"))
         made(folder / SLIDES / "handouts.html")
+    book = "https://{}.github.io/{}/".format(*str(address(root)).split("/")) if address(root) else ""
     for path in (built / SLIDES).glob("*.html"):
+        link = rf'<a href="{book}\1">\2</a>' if book else r"\2"  # the box holds no pages
+        text = re.sub(r'<a href="\.\./([^"]*)">(.*?)</a>', link, path.read_text(encoding="utf-8"))
         for_students = path.stem.endswith("-students")
         if for_students or path.stem == "handouts":
-            shutil.copy(path, students / SLIDES / path.name.replace("-students", ""))
+            (students / SLIDES / path.name.replace("-students", "")).write_text(text, encoding="utf-8")
         if not for_students:
-            shutil.copy(path, instructors / SLIDES)
+            (instructors / SLIDES / path.name).write_text(text, encoding="utf-8")
 
 
 def made(path: Path) -> Path:

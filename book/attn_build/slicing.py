@@ -5,11 +5,13 @@ import symtable
 from collections.abc import Iterator
 
 
-def needed(code: str, earlier: list[str]) -> str:
-    """Statements of `earlier` cells, in their order, that bind or change what `code` reads, and what these read."""
+def needed(code: str, earlier: list[str], page: list[str] | None = None) -> str:
+    """Statements of `earlier` cells, in their order, that bind or change what `code` reads, and what these read. page:
+    all cells, if earlier are not: what one of them imports is not changed by a call."""
     wanted = read_in(code)
     statements = [text for cell in earlier for text in statements_of(cell)]
-    modules = {name for text in statements if text.startswith(("import ", "from ")) for name in bound_in(text)}
+    everywhere = [text for cell in page or earlier for text in statements_of(cell)]
+    modules = {name for text in everywhere if text.startswith(("import ", "from ")) for name in bound_in(text)}
     taken = []
     for text in reversed(statements):
         bound = bound_in(text)
