@@ -46,7 +46,7 @@ LAZY = {
     "study": "attn_study.study",
     "trace": "attn_core.tracing",
 }
-"""Name -> module that it is imported from when it is first asked for: torch takes seconds, the other names do without."""
+"""Name -> module that it is imported from when first asked for: torch takes seconds, the other names do without."""
 
 
 def __getattr__(name: str):
