@@ -331,7 +331,7 @@ def of_deletions(traces: Traces) -> dict[str, ndarray]:
 
 
 def of_weights(traces: Traces, seed: int) -> dict[str, ndarray]:
-    """Columns stays, locked, flat_flips, fraction_attention and fraction_random of a model that is a mean over words."""
+    """Columns stays, locked, flat_flips, fraction_attention, fraction_random of a model that is a mean over words."""
     echoes = echo(traces)
     erased = derived(removals(traces, seed), item_left=True)
     change = permutation(traces, DEALS, seed)["median_change"]
