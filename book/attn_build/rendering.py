@@ -133,7 +133,8 @@ def setup(app) -> dict:
             links = PARTS.launch(colab, binder, f"https://codespaces.new/{on_github}")
             context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
         if "body" in context:
-            context["body"] = LONG_TABLE.sub(packed, context["body"])
+            body = context["body"].replace('role="list" class="citation-list"', 'class="citation-list"')
+            context["body"] = LONG_TABLE.sub(packed, body)
         if 'class="math' not in context.get("body", ""):  # Sphinx asks the pages below this one, too
             scripts = context["script_files"]
             context["script_files"] = [script for script in scripts if "mathjax" not in str(script.filename)]
