@@ -1,4 +1,4 @@
-"""Processes of a sweep on the GPUs of this machine: so many as fit into their memory, and each on a card of its own turn.
+"""Processes of a sweep on the GPUs of this machine: so many as fit into their memory, each on the card of its turn.
 
 A step of the book's models leaves a card idle for most of its time, so many processes share one well (README).
 """

@@ -153,7 +153,8 @@ def sweep(
 
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters; this process alone writes there.
-    jobs: processes of this machine, which open no port. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
+    jobs: processes of this machine, which open no port. scheduler: address of a Dask cluster whose $ATTN_CACHE is
+    this process's folder.
     AttnError for an unreachable or lost scheduler, one that is no_workers_timeout seconds without any worker, and runs
     of what the user registered without a version, which are kept nowhere.
     """

@@ -47,7 +47,7 @@ ALL_NAN = "no text has it"
 
 
 def per_text(own: list, flat: list) -> pd.DataFrame:
-    """One row a test text of one seed, of all its parts: doc_id, label, p of each class, and what `numbers` averages."""
+    """One row a test text of one seed, of all its parts: doc_id, label, p of each class, what `numbers` averages."""
     tables = [of_model(a.traces, b.traces) for a, b in zip(own, flat, strict=True)]
     return pd.concat(tables).sort_values("doc_id", ignore_index=True)
 

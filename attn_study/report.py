@@ -19,7 +19,9 @@ MARGIN = 0.02
 
 WARNINGS = {
     "model": "Nothing can be said of this attention: the model is not shown to do better than the most frequent class.",
-    "power": "No test of the book is shown to tell good attention from bad on these texts: a failed test means nothing.",
+    "power": (
+        "No test of the book is shown to tell good attention from bad on these texts: a failed test means nothing."
+    ),
 }
 
 
@@ -61,7 +63,8 @@ def sentences(table: pd.DataFrame, powers: pd.DataFrame) -> list[Sentence]:
         Sentence(
             "Are most texts locked?",
             verdict(rows.low["locked"], rows.high["locked"], 0.5),
-            f"In {said(rows, 'locked')} of the texts every word alone gives the decision: no attention could change it.",
+            f"In {said(rows, 'locked')} of the texts each word, given all the weight, gives the decision: no attention "
+            "could change it.",
         ),
         Sentence(
             "Is attention needed?",
@@ -174,7 +177,8 @@ def draw_twin(ax, rows: pd.DataFrame, _: list[Traces]) -> str:
         "another seed": "another seed",
     }
     draw_bars(ax, rows, labels, "distance to the model's weights (JSD, at most 0.69)")
-    return f"Weights with the same output lie {rows.value['farthest twin']:.2f} away, any at most {rows.value['ceiling']:.2f}"
+    farthest = rows.value["farthest twin"]
+    return f"Weights with the same output lie {farthest:.2f} away, any at most {rows.value['ceiling']:.2f}"
 
 
 PANELS = {"alone": draw_alone, "top word": draw_top, "twin": draw_twin}

@@ -185,7 +185,8 @@ def study(
     --------
     >>> import attn_core, pandas as pd
     >>> words = ["good", "bad"]
-    >>> frame = pd.DataFrame({"review": [f"a {words[i % 2]} film, number {i}" for i in range(60)], "liked": [1, 0] * 30})
+    >>> reviews = [f"a {words[i % 2]} film, number {i}" for i in range(60)]
+    >>> frame = pd.DataFrame({"review": reviews, "liked": [1, 0] * 30})
     >>> study = attn_core.study(frame, "review", "liked", encoder="average", epochs=2, progress=False)
     >>> [name for name in study.table.columns]
     ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']

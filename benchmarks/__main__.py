@@ -10,7 +10,7 @@ python -m benchmarks --sentences KEY       puts a cached SST training into the a
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
 python -m benchmarks --device cuda [--quick] [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory
 python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
-python -m benchmarks --readings            reads the front page's sentences without context and in a transformer, into data/examples
+python -m benchmarks --readings            reads sentences without context, in a transformer, into data/examples
 """
 
 import sys

@@ -164,7 +164,8 @@ MEASURE = """(async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   const wide = s => [...document.querySelectorAll(s)].filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.textContent.trim().slice(0, 50));
-  return {takes: document.documentElement.scrollWidth, nodes: document.querySelectorAll('*').length, code: wide('.tag_parameters pre'),
+  return {takes: document.documentElement.scrollWidth, nodes: document.querySelectorAll('*').length,
+          code: wide('.tag_parameters pre'),
     tables: wide('.output.text_html:has(> .attn-beside, > .attn-matrix), .attn-beside, .attn-matrix')};
 })()"""
 """What a page takes, and which boxes in it scroll sideways, once its fonts and formulas are there."""

@@ -33,7 +33,10 @@ pytestmark = [
 ]
 
 RESULTS = ("accuracy", "auc", "n_test", "fingerprints")
-PAGE = "# A page\n\n```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nprint(40 + 2)\n```\n"
+PAGE = (
+    "# A page\n\n```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n"
+    "```{code-cell} ipython3\nprint(40 + 2)\n```\n"
+)
 BUILD = "import sys; from attn_build.build import build; sys.exit(build(sys.argv[1], html=False))"
 KIT = "import sys; from pathlib import Path; from attn_build.slides import write_kit; write_kit(Path(sys.argv[1]))"
 

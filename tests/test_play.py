@@ -155,9 +155,11 @@ def test_ticks_erasing_deleting_and_shuffling_are_those_of_the_package(text, enc
     reading = play.readings(text)[encoder]
     code = """const random = attn.stream(1), deals = Array.from({ length: 300 }, () => attn.dealt(data, random));
         const at = d => [attn.output(d, d.a), ...attn.alone(d)];
-        console.log(JSON.stringify({ whole: at(data), deals, effect: attn.effect(data, deals.map(a => attn.output(data, a))),
+        console.log(JSON.stringify({ whole: at(data), deals, 
+            effect: attn.effect(data, deals.map(a => attn.output(data, a))),
             bins: attn.bins(deals.map(a => attn.output(data, a))),
-            erased: data.w.map((_, t) => at(attn.erased(data, t))), deleted: data.w.map((_, t) => at(attn.deleted(data, t))),
+            erased: data.w.map((_, t) => at(attn.erased(data, t))),
+            deleted: data.w.map((_, t) => at(attn.deleted(data, t))),
             after: data.w.map((_, t) => attn.dealt(attn.deleted(data, t), random)) }))"""
     found = in_node(code, reading)
     attention, contribution, bias = np.array(reading["a"]), np.array(reading["c"]), reading["b"]
@@ -233,7 +235,7 @@ def test_another_sentence_is_refused_in_one_line():
 
 @needs_model
 def test_the_stored_readings_are_those_of_the_archived_runs():
-    """Without context: in the run's stored texts every word has the contribution that is kept of it. The transformer was
+    """Without context: in the run's stored texts each word has the contribution that is kept of it. The transformer was
     trained again on another processor: the book's own sentence must decide alike, piece by piece."""
     from attn_core.training.piecewise import SENTENCE
 

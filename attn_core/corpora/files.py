@@ -1,6 +1,7 @@
 """Where a data set's tables come from, and where everything made from them is kept.
 
-Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet`` (or another of FORMS), the local cache, the official download, one clear error.
+Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet`` (or another of FORMS), the local cache, the official download,
+one clear error.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The course in a box, by the plans of the page on teaching: `make course` writes _build/course and _build/course-kit.zip.
+"""The course in a box, by the plans of the page on teaching: `make course` writes _build/course, _build/course-kit.zip.
 
     students/session-N/      a notebook without solutions, its tests for otter, slides without findings
     instructors/             the same with solutions; a PDF a session; otter and nbgrader; a quiz; reports of projects
