@@ -444,7 +444,7 @@ NAMES_AND_FILES = {  # words -> what lies there, and what the line says; {place}
 }
 
 
-@pytest.mark.parametrize(("words", "case"), NAMES_AND_FILES.items(), ids=lambda case: ascii(case)[:60])
+@pytest.mark.parametrize(("words", "case"), NAMES_AND_FILES.items(), ids=[" ".join(w)[:60] for w in NAMES_AND_FILES])
 def test_names_are_no_paths_and_devices_no_files(words, case, place, monkeypatch, capsys):
     damage, expected = case
     damage(place)
