@@ -73,7 +73,7 @@ def test_html_holds_numbers_figures_and_folds(miniature):
     page = (miniature / "_build" / "html" / "template.html").read_text()
     assert "guard(globals()" not in page, "the guard cell is no reading matter"
     assert re.search(r"Half of them would be <span[^>]*>\d+</span>", page), "glue works within what a reader opens"
-    assert 'aria-label="An alternative text describes' in page and "Record of this page" in page
+    assert 'aria-label="An alternative text gives' in page and "Record of this page" in page
     assert page.count("mathjax-tex-svg.mjs") == 0 and "thebe" not in page, "no formula on it"
     wide = (miniature / "_build" / "html" / "wide.html").read_text()
     assert wide.count("mathjax-tex-svg.mjs") == 1, "a formula on it"
