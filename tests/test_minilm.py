@@ -220,7 +220,7 @@ def test_whole_words_are_deleted_with_all_their_pieces(data):
         sums = [attention[a:b].sum() for a, b in pairwise(begins)]
         moved = []
         for a, b in pairwise(begins):
-            short = piecewise.of_lists([np.delete(ids, np.arange(a, b))], np.zeros(1), np.zeros(1))
+            short = piecewise.of_lists([np.delete(ids, np.arange(a, b))], np.zeros(1, np.int64), np.arange(1))
             there = trace(model, short, gradient=False, leave_one_out=False, progress=False)
             moved.append(abs(there.p[0] - traces.p[row]))
         same.append(np.argmax(sums) == np.argmax(moved))
@@ -231,7 +231,7 @@ def test_whole_words_are_deleted_with_all_their_pieces(data):
 def test_changed_texts_keep_their_words_or_lose_their_signs(data):
     vocabulary = ("<pad>", "a", "##b", ".", "c")
     lists = [np.array([1, 2, 3, 4]), np.array([3])]
-    documents = piecewise.of_lists(lists, np.zeros(2), np.arange(2))
+    documents = piecewise.of_lists(lists, np.zeros(2, np.int64), np.arange(2))
     sign = piecewise.signs(vocabulary)
     assert sign.tolist() == [False, False, False, True, False]
     kept = piecewise.rewritten(documents, lambda ids: ids[~sign[ids]] if (~sign[ids]).any() else ids)
@@ -266,7 +266,7 @@ def test_states_are_those_of_the_reference_implementation():
     model = MiniLM().eval()
     model.load(pieces.folder() / "model.safetensors")
     lists = pieces.pieces(["The film is dull, and the plot goes nowhere.", "A feast for the eyes"])
-    ids, lengths = map(torch.as_tensor, pad(piecewise.of_lists(lists, np.zeros(2), np.arange(2)), np.arange(2)))
+    ids, lengths = map(torch.as_tensor, pad(piecewise.of_lists(lists, np.zeros(2, np.int64), np.arange(2)), np.arange(2)))
     inside = torch.arange(ids.shape[1]) < lengths[:, None]
     with torch.no_grad():
         states = model.levels(ids, lengths)
