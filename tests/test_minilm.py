@@ -266,7 +266,9 @@ def test_states_are_those_of_the_reference_implementation():
     model = MiniLM().eval()
     model.load(pieces.folder() / "model.safetensors")
     lists = pieces.pieces(["The film is dull, and the plot goes nowhere.", "A feast for the eyes"])
-    ids, lengths = map(torch.as_tensor, pad(piecewise.of_lists(lists, np.zeros(2, np.int64), np.arange(2)), np.arange(2)))
+    ids, lengths = map(
+        torch.as_tensor, pad(piecewise.of_lists(lists, np.zeros(2, np.int64), np.arange(2)), np.arange(2))
+    )
     inside = torch.arange(ids.shape[1]) < lengths[:, None]
     with torch.no_grad():
         states = model.levels(ids, lengths)
