@@ -209,8 +209,7 @@ def typed(texts: Sequence[str], vocabulary: Sequence[str]) -> Documents:
     lists = list(map(cleaner_of(vocabulary), texts))
     if [] in lists:
         raise AttnError(f"text {lists.index([])} has no words; leave it out")
-    ids, offsets = to_ids(lists, vocabulary)
-    return Documents(ids, offsets, np.zeros(len(lists), np.int64), np.arange(len(lists)))
+    return Documents(*to_ids(lists, vocabulary), np.zeros(len(lists), np.int64), np.arange(len(lists)))
 
 
 def word_ids(vocabulary) -> dict[str, int]:

@@ -11,16 +11,18 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas
 import pyarrow
 import pyarrow.json
 
-from attn_core.corpora.catalogue import SOURCES, Corpus, Source
+from attn_core.corpora.catalogue import Corpus, Source
 
 LARGEST_DOWNLOAD = 2 * 10**9
 """Bytes; the largest official file, Amazon's reviews, has a third of it."""
@@ -30,26 +32,28 @@ ALWAYS_UNPACKED = 10**8
 """Bytes that an archive of any size may hold."""
 
 
+@dataclass
 class Limited(io.BufferedIOBase):
     """A binary file that lets no more than so many bytes through; ValueError for the first one more."""
 
-    def __init__(self, file, most: int, name: str):
-        self.file = file
-        self.most = most
-        self.name = name
-        self.passed = 0
+    file: Any
+    most: int
+    name: str
+    passed: int = 0
 
-    def count(self, data):
-        self.passed += len(data)
+    def count(self, size: int):
+        self.passed += size
         if self.passed > self.most:
             raise ValueError(f"{self.name} holds more than {self.most:,} bytes, which no official file does")
-        return data
 
     def read(self, size: int | None = -1) -> bytes:
-        return self.count(self.file.read(size))
+        data = self.file.read(size)
+        self.count(len(data))
+        return data
 
     def write(self, data) -> int:
-        return self.file.write(self.count(data))
+        self.count(len(data))
+        return self.file.write(data)
 
 
 def fetch(source: Source, folder: Path) -> Path:
@@ -67,9 +71,9 @@ def fetch(source: Source, folder: Path) -> Path:
     return Path(pooch.retrieve(source.url, source.checksum, source.file, folder, downloader=download))
 
 
-def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
+def read(entry: Corpus, sources: list[Source], downloads: Path) -> dict[str, pandas.DataFrame]:
     """split -> table of a data set from its official files. Errors as of `fetch` and `unpack`."""
-    archives = [fetch(SOURCES[name], downloads) for name in entry.sources]
+    archives = [fetch(source, downloads) for source in sources]
     with TemporaryDirectory(dir=downloads) as folder:
         for path in archives:
             if path.suffix != ".csv":  # those are read where they lie
@@ -85,17 +89,29 @@ def unpack(path: Path, folder: Path) -> None:
     try:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
-                if sum(member.file_size for member in archive.infolist()) > most:
-                    raise ValueError(f"{path.name} holds more than {most:,} bytes, which no official file does")
-                archive.extractall(folder)
+                Limited(None, most, path.name).count(sum(member.file_size for member in archive.infolist()))
+                archive.extractall(folder)  # drops what leads outside, and knows no links
         else:
-            with (
-                gzip.open(path) as packed,
-                tarfile.open(fileobj=Limited(packed, most, path.name), mode="r|") as archive,
-            ):
-                archive.extractall(folder, filter="data")
+            with gzip.open(path) as packed:
+                unpack_tar(Limited(packed, most, path.name), folder.resolve())
     except (tarfile.TarError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path.name} is no sound archive: {error}") from error
+
+
+def unpack_tar(packed: Limited, folder: Path) -> None:
+    """The files of a .tar into a folder, one by one: `extractall` has its filter from Python 3.11.4 on only.
+
+    ValueError for a name that leads outside, a link, a device, and a sparse file, which has no bound.
+    """
+    with tarfile.open(fileobj=packed, mode="r|") as archive:
+        for member in archive:
+            if member.isdir():
+                continue
+            path = (folder / member.name).resolve()
+            if not member.isfile() or member.issparse() or not path.is_relative_to(folder):
+                raise ValueError(f"{packed.name} holds '{member.name}', which is no plain file or leads outside")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            archive.makefile(member, path)
 
 
 def _sst(folder: Path, split: str) -> pandas.DataFrame:

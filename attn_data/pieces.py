@@ -129,8 +129,8 @@ def as_pieces(data: Encoded) -> Encoded:
         ids, offsets = (arrays[f"{split} {name}"] for name in ("ids", "offsets"))
         splits[split] = Documents(ids, offsets, documents.labels, documents.doc_ids)
     vocabulary = tuple(about["vocabulary"])
-    sizes = {split: counts(part, data.statistics["classes"]) for split, part in splits.items()}
-    lengths = {split: size["mean_length"] for split, size in sizes.items()}
+    classes = data.statistics["classes"]
+    lengths = {split: counts(part, classes)["mean_length"] for split, part in splits.items()}
     notes = data.statistics | {"pieces": lengths}
     return replace(
         data, splits=splits, vocabulary=vocabulary, fingerprint=fingerprint(splits, vocabulary), statistics=notes

@@ -58,12 +58,10 @@ def _20news() -> Prepared:
     """
     from sklearn.utils import shuffle
 
-    rows = pandas.concat(read_all("20news"), names=["part"])
-    rows = rows.reset_index("part").reset_index(drop=True)
+    rows = pandas.concat(read_all("20news"), names=["part"]).reset_index("part").reset_index(drop=True)
     rows = rows.sort_values(["group", "doc_id"], kind="stable")
-    train = shuffle(rows[rows["part"] == "train"], random_state=0)
-    test = shuffle(rows[rows["part"] == "test"], random_state=0)
-    posts = shuffle(pandas.concat([train, test]), random_state=42)
+    halves = [shuffle(rows[rows["part"] == part], random_state=0) for part in ("train", "test")]
+    posts = shuffle(pandas.concat(halves), random_state=42)
 
     posts = posts[posts["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]
     posts = posts.sort_values("group", kind="stable")
@@ -103,9 +101,8 @@ def _imdb() -> Prepared:
         selection = reviews[half]["jw_split"].to_numpy()[texts[half].doc_ids]
         return texts[half].take(selection == split)
 
-    train = selected("train", "train")
-    dev = selected("train", "dev")
-    return Prepared({"train": train, "dev": dev, "test": selected("test", "test")})
+    halves = {"train": "train", "dev": "train", "test": "test"}
+    return Prepared({split: selected(half, split) for split, half in halves.items()})
 
 
 def _agnews() -> Prepared:
@@ -231,9 +228,9 @@ def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
         labels = [f"{stars} of 10" for stars in table["stars"]] if name == "imdb_stars" else table["label"]
         rows = np.arange(len(table))
         splits[split] = Texts(lists, np.array(labels), rows, sentences=sentences)
-    dev = tenth(np.asarray(splits["train"].labels), stratified)
-    train = splits["train"].take(~dev)
-    return Prepared({"train": train, "dev": splits["train"].take(dev), "test": splits["test"]})
+    train = splits["train"]
+    dev = tenth(np.asarray(train.labels), stratified)
+    return Prepared({"train": train.take(~dev), "dev": train.take(dev), "test": splits["test"]})
 
 
 def _breaks_to_lines(raw: str) -> str:

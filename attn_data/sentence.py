@@ -25,6 +25,7 @@ from attn_core.corpora.text import CLS, SEP
 from attn_core.errors import AttnError
 from attn_core.run import PRETRAINED, Run, from_dict
 from attn_core.traces import Arrays, Traces, one_logit, sigmoid, with_ties
+from attn_data import pieces
 from attn_data.arrays import to_ids
 from attn_data.cleaning import clean_typed, contractions, mask_digits
 
@@ -153,9 +154,10 @@ def traced(arrays: Arrays, ids: ndarray) -> Traces:
     """`tracing.trace` of the text ids (n + 2,), start and end included; without leave-one-out beyond MOST_DELETED."""
     n = len(ids) - 2
     reading = Reading(arrays, ids[:, None])
+    zero = np.zeros(1, np.int64)
     traces = Traces(
-        doc_id=np.zeros(1, np.int64),
-        label=np.zeros(1, np.int64),
+        doc_id=zero,
+        label=zero,
         offsets=np.array([0, n]),
         score=reading.scores[:, 0] - reading.scores.max(),
         contribution=reading.contributions,
@@ -201,8 +203,8 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         data = encode(run.corpus, **dict(run.options))
         vocabulary = data.vocabulary
         traces = read_by(run, data, *to_ids([tokens], vocabulary))
-    known_words = set(vocabulary)
-    return tokens, [token in known_words for token in tokens], traces
+    words = set(vocabulary)
+    return tokens, [token in words for token in tokens], traces
 
 
 def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
@@ -217,7 +219,6 @@ def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
 def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
     """The same of a pretrained encoder, whose tokens are word pieces."""
     from attn_core.compute import inputs_of
-    from attn_data import pieces
 
     rows = pieces.pieces([text])[0]
     data, _, _ = inputs_of(run)
@@ -234,21 +235,19 @@ def words_of(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
     """
     data = data_of(run, run.key)
     if data is None or data.fingerprint not in fingerprints.values():
-        reason = f"the texts of '{run.corpus}' that run {run.key} has read are not at hand"
-        raise AttnError(f"{reason}; set ATTN_DATA to the folder that holds them (data/README.md)")
+        raise AttnError(
+            f"the texts of '{run.corpus}' that run {run.key} has read are not at hand; set ATTN_DATA to the folder that "
+            "holds them (data/README.md)"
+        )
     return data.splits["test"].words(doc_id, data.vocabulary)
 
 
 @lru_cache(maxsize=4)
 def data_of(run: Run, _: str) -> Encoded | None:
     """The texts of a run, None where they are not at hand; its key tells versions of a user's apart."""
-    from attn_data import pieces
-
-    entry = catalogue.corpus(run.corpus)
     arrays = encoding.Arrays(run.corpus, dict(run.options))
-    made_of_files = (entry.files or entry.own) and not entry.generated
-    kept = arrays.stem.with_name(f"{arrays.stem.name}.npz")
-    if made_of_files and not found(entry) and not kept.is_file():
+    without_texts = arrays.stem.with_name(f"{arrays.stem.name}.npz")  # see `files.cached`
+    if arrays.kept and not found(arrays.entry) and not without_texts.is_file():
         return None
     return pieces.as_pieces(arrays.read()) if run.encoder in PRETRAINED else arrays.read()
 

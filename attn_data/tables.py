@@ -133,7 +133,7 @@ def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) ->
         names = renamed(path, next(filled, []), columns, optional)
         while block := list(islice(filled, 20_000)):
             numbers = range(count + 1, count + 1 + len(block))
-            for number, row in zip(numbers, block, strict=True):
+            for number, row in enumerate(block, count + 1):
                 if len(row) != len(names):
                     raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
             values = [[value.strip() for value in row] for row in block]
@@ -191,7 +191,8 @@ def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ())
 
 def _arrow(path: Path) -> pyarrow.Table:
     """A file of Apache's; the index that a user's table may bring along is a column like others."""
-    source = pyarrow.BufferReader(unpacked(path, "rb").read()) if path.suffix.lower() == ".gz" else path
+    with unpacked(path, "rb") as file:
+        source = pyarrow.BufferReader(file.read())
     if ending(path) == ".feather":
         return pyarrow.feather.read_table(source)
     return pyarrow.parquet.read_table(source, partitioning=None)
@@ -277,7 +278,7 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
                 "accordingly"
             )
     try:
-        tables = official.read(entry, downloads)
+        tables = official.read(entry, sources, downloads)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         names = ", ".join(source.file for source in sources)
         raise AttnError(

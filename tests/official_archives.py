@@ -38,6 +38,17 @@ def tar(members: dict[str, str | bytes]) -> bytes:
     return packed.getvalue()
 
 
+def special(name: str, kind: bytes, target: str = "") -> bytes:
+    """A .tar.gz of one member that is no plain file: kind is its type, target where it leads."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo(name)
+        info.type = kind
+        info.linkname = target
+        archive.addfile(info)
+    return packed.getvalue()
+
+
 def zipped(members: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

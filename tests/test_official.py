@@ -1,12 +1,13 @@
 """Readers of the official archives, each on a small archive in the official layout; download and checksum."""
 
 import hashlib
+import tarfile
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, tar, zipped
+from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, special, tar, zipped
 
 from attn_core.corpora import encode, files
 from attn_core.corpora.catalogue import SOURCES, Source
@@ -121,8 +122,14 @@ def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, t
         ("cnn", tar({"0" * 50_000: "a header that is too long"})),
         ("sst", zipped({"trees/train.txt": "0" * 50_000})),
         ("cnn", tar({"../outside": "text"})),
+        ("cnn", tar({"/tmp/outside": "text"})),
+        ("cnn", special("cnn", tarfile.SYMTYPE, "/tmp")),
+        ("cnn", special("cnn", tarfile.LNKTYPE, "../cnn.tar.gz")),
+        ("cnn", special("cnn", tarfile.FIFOTYPE)),
+        ("cnn", special("cnn", tarfile.CHRTYPE)),
+        ("cnn", special("cnn", tarfile.GNUTYPE_SPARSE)),
     ],
-    ids=["tar", "header", "zip", "outside"],
+    ids=["tar", "header", "zip", "outside", "absolute", "link", "hard link", "pipe", "device", "sparse"],
 )
 def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(offer, monkeypatch, name, archive):
     monkeypatch.setattr(official, "ALWAYS_UNPACKED", 40_000)
