@@ -40,6 +40,9 @@ DEALS = 100
 NEAR = 0.1
 """A change of output that is called small there."""
 
+FEW = 10
+"""Of fewer texts no side is told: a bootstrap of a handful is too narrow."""
+
 CLOSE = 1e-3
 """Two logits are equal up to this, beside the largest."""
 
@@ -88,7 +91,8 @@ class Check:
     """What `check` gives.
 
     table: one row a test, its mean over texts (value) with a 95 % interval (low, high: bootstrap over texts), what
-    chance gives, side (1 above it, -1 below, 0 undecided, by the interval of the texts' differences), texts.
+    chance gives, side (1 above it, -1 below, 0 undecided, by the interval of the texts' differences, or of fewer than FEW
+    texts), texts.
     documents: one row a text, whose doc_id is its place in the list. traces: attention, deletions and outputs; where
     the model is a mean over words also what each contributes. not_run: test -> why it cannot be run.
     """
@@ -110,7 +114,10 @@ class Check:
             side = {1: above, -1: below, 0: "undecided"}[row["side"]]
             lines.append(SENTENCES[str(name)].format(**row.drop("side"), side=side))
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
-        lines.append("Intervals: 95 %, over the texts of this one model; another training may differ.")
+        lines.append(
+            f"Intervals: 95 %, over the texts of this one model; another training may differ. Of fewer than {FEW} texts "
+            "nothing is decided."
+        )
         return "\n".join(fill(line, 72, subsequent_indent="    ") for line in lines)
 
     __repr__ = report
@@ -162,7 +169,11 @@ def check(
     top word, moved: as `experiments.compared`; ranks: Kendall's tau-b. dealt anew: share of texts whose output changes
     by a median of less than 0.1 (total variation) over 100 permutations, Jain & Wallace 2019, section 4.2.1. order:
     share of words erased until the decision flips, the other weights scaled up, Serrano & Smith 2019, section 5; flips
-    when no word is left do not count.
+    when no word is left do not count. Deletions test attention as Jain & Wallace 2019, section 4.1, do; equal weights
+    stand in for it in Wiegreffe & Pinter 2019, section 3.2, there in training. That states alike leave attention little
+    to change is Mohankumar et al. 2020 and Tutek & Snajder 2020; that a weight says little without the size of what it
+    weighs, Kobayashi et al. 2020. Where logits are a mean over words, dealt anew, locked, equal weights and order are
+    arithmetic on what each word says alone: they tell what the mean allows, and only deletions read the model anew.
 
     Examples
     --------
@@ -383,7 +394,7 @@ def tested(documents: pd.DataFrame) -> pd.DataFrame:
         values = documents[[column, chance] if chance else [column]].dropna()
         low, high = bootstrap_interval(values[column])
         side = 0
-        if chance:
+        if chance and len(values) >= FEW:
             difference = bootstrap_interval(values[column] - values[chance])
             side = int(difference[0] > 0) - int(difference[1] < 0)
         rows[name] = {
