@@ -91,8 +91,8 @@ class Check:
     """What `check` gives.
 
     table: one row a test, its mean over texts (value) with a 95 % interval (low, high: bootstrap over texts), what
-    chance gives, side (1 above it, -1 below, 0 undecided, by the interval of the texts' differences, or of fewer than FEW
-    texts), texts.
+    chance gives, side (1 above it, -1 below, 0 undecided, by the interval of the texts' differences; of fewer than FEW
+    texts 0), texts.
     documents: one row a text, whose doc_id is its place in the list. traces: attention, deletions and outputs; where
     the model is a mean over words also what each contributes. not_run: test -> why it cannot be run.
     """
@@ -115,8 +115,7 @@ class Check:
             lines.append(SENTENCES[str(name)].format(**row.drop("side"), side=side))
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
         lines.append(
-            f"Intervals: 95 %, over the texts of this one model; another training may differ. Of fewer than {FEW} texts "
-            "nothing is decided."
+            "Intervals: 95 %, over texts of one model; another training may differ. Under ten texts nothing is decided."
         )
         return "\n".join(fill(line, 72, subsequent_indent="    ") for line in lines)
 
@@ -243,7 +242,8 @@ def tokenised(adapter: Adapter, texts: Sequence) -> tuple[list[Words], ndarray]:
 def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
     """Attention (B, n) and logits (B, K), float64, of B texts of n words; AttnError where these are no such."""
     n = len(texts[0])
-    pairs = [adapter.read(texts[at : at + max(1, TOKENS // n)]) for at in range(0, len(texts), max(1, TOKENS // n))]
+    step = max(1, TOKENS // n)
+    pairs = [adapter.read(texts[at : at + step]) for at in range(0, len(texts), step)]
     attention = np.concatenate([numbers(weights) for weights, _ in pairs])
     logits = np.concatenate([numbers(outputs) for _, outputs in pairs])
     if attention.shape != (len(texts), n) or logits.ndim != 2 or len(logits) != len(texts):
@@ -269,7 +269,7 @@ def given(adapter: Adapter, words: Words, attention: ndarray) -> ndarray:
 
 def numbers(values: Any) -> ndarray:
     """What a model gives, as float64."""
-    return (values.detach().cpu().double().numpy()) if isinstance(values, torch.Tensor) else np.asarray(values, float)
+    return values.detach().cpu().double().numpy() if isinstance(values, torch.Tensor) else np.asarray(values, float)
 
 
 def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndarray, progress: bool) -> Traces:
