@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
-from attn_core.experiments import guides
+from attn_book import guides
 from attn_core.run import SEEDS
 
 LEVELS = {

@@ -10,8 +10,8 @@ from tiny_runs import first_run
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
 from attn_book import derived
+from attn_book.guides import SOURCES
 from attn_book.scorecard import reported
-from attn_core.experiments.guides import SOURCES
 from attn_core.run import SEEDS
 
 RULES = reported("tolerances", paper="wiegreffe")

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from attn_book.guides import SOURCES, guides_of
 from attn_book.words import ENCODERS, SETS, number
 from attn_core import index, obtain, store
 from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, distance
-from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
 from attn_core.experiments.single import over_deals
@@ -366,7 +366,7 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
 
 
 def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
-    """The table that `experiments.guides` takes: of `guided`, each source once a seed. Of several adversaries that
+    """The table that `attn_book.guides` takes: of `guided`, each source once a seed. Of several adversaries that
     guide, the one of the paper's Table 3, see `as_in_table_3`."""
     return once_a_seed(guided(corpora))
 
