@@ -275,11 +275,8 @@ def same_training(first: dict, second: dict) -> bool:
     """Whether two records are of checkpoints of one training: after each epoch their losses lie within 0.001, for
     rounding differs from version to version. If not, rounding led two trainings apart, and what else they differ in is
     not all that sets their numbers apart."""
-    losses = [epoch["loss"] for epoch in first.get("history", ())]
-    losses_of_second = [epoch["loss"] for epoch in second.get("history", ())]
-    if len(losses) != len(losses_of_second):
-        return False
-    return np.allclose(losses, losses_of_second, rtol=0, atol=0.001)
+    losses, losses_of_second = ([epoch["loss"] for epoch in record.get("history", ())] for record in (first, second))
+    return len(losses) == len(losses_of_second) and np.allclose(losses, losses_of_second, rtol=0, atol=0.001)
 
 
 # ---- tables that take long -------------------------------------------------------------------------------------------

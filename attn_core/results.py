@@ -95,7 +95,7 @@ def fits(run: Run, folder: Path) -> bool:
 def stored(run: Run, packed: bool = False) -> bool:
     """Whether a run of the data at hand lies in data/archive or, unless it is to be packed, in the local cache."""
     folders = [store.archive_folder()] if packed else store.stores()
-    return any(fits(run, folder) for folder in folders if folder)
+    return any(fits(run, folder) for folder in folders)
 
 
 def other_data(run: Run, folder: Path) -> str:

@@ -146,7 +146,7 @@ class Traces:
     @cached_property
     def max_attention(self) -> ndarray:
         """Largest attention weight of each document, (D,)."""
-        return np.maximum.reduceat(self.attention, self.offsets[:-1])
+        return maxima(self.attention, self.offsets)
 
     @cached_property
     def heaviest(self) -> ndarray:
@@ -332,9 +332,14 @@ def totals(values: ndarray, offsets: ndarray) -> ndarray:
     return np.add.reduceat(values, offsets[:-1], axis=-1)
 
 
+def maxima(values: ndarray, offsets: ndarray) -> ndarray:
+    """The largest within documents, (T,) -> (D,)."""
+    return np.maximum.reduceat(values, offsets[:-1])
+
+
 def first_largest(values: ndarray, offsets: ndarray) -> ndarray:
     """Where (of all T) each document's largest value stands, the first of several, (D,); of NaN alone the first."""
-    largest = np.maximum.reduceat(values, offsets[:-1])
+    largest = maxima(values, offsets)
     tokens = np.flatnonzero(~(values < np.repeat(largest, np.diff(offsets))))
     return tokens[np.searchsorted(tokens, offsets[:-1])]
 

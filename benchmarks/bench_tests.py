@@ -29,14 +29,13 @@ from attn_core.experiments.known import (
     GOOD,
     TESTS,
     has_no_far_twin,
-    is_like,
     maximal_leverage,
     moves_when_shuffled,
     told_apart,
 )
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
 from attn_core.index import HEADLINE_SEEDS
-from attn_core.measures import bootstrap_interval, crossed_interval
+from attn_core.measures import bootstrap_interval, crossed_interval, jsd_ragged
 from attn_core.run import COUNTED, SEEDS
 from attn_core.traces import Traces, chunks
 
@@ -176,7 +175,12 @@ def has_far_twin(weights: Traces, _: Traces) -> np.ndarray:
 
 def distance_to(weights: Traces, first: list[Traces]) -> np.ndarray:
     """JSD to the first seed's weights."""
-    return -is_like(weights, first[0])
+    return jsd_ragged(weights.attention, first[0].attention, weights.offsets)
+
+
+def is_like(weights: Traces, first: Traces) -> np.ndarray:
+    """Minus the JSD to another seed's weights, which stand in the model's stead (Wiegreffe & Pinter 3.3)."""
+    return -distance_to(weights, [first])
 
 
 # What of Serrano & Smith's statements is arithmetic: erasing an item moves the logits by its weight times its distance

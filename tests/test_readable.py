@@ -9,11 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TOKENS = {
-    "attn_core": 72_750,
+    "attn_core": 71_990,
     "attn_archive": 6_050,
     "attn_data": 16_290,
     "attn_study": 10_940,
-    "book/attn_book": 14_430,
+    "book/attn_book": 15_030,
     "book/attn_build": 15_028,
     "book/attn_cli": 3_230,
 }

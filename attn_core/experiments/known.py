@@ -20,8 +20,7 @@ from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import others_flip, single, weights_dealt_anew
 from attn_core.experiments.tables import table
-from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, centred, one_logit, softmax, totals
+from attn_core.traces import Traces, centred, maxima, one_logit, softmax, totals
 
 TOP = 0.95
 """Weight of the item that can move most under maximal leverage."""
@@ -38,7 +37,7 @@ DEALS = 100
 
 def weighed(traces: Traces, score: ndarray) -> Traces:
     """The same documents under scores (T,). Gradients and leave-one-out are of the model's own weights and dropped."""
-    largest = np.maximum.reduceat(score, traces.offsets[:-1])
+    largest = maxima(score, traces.offsets)
     return replace(traces, score=score - largest[traces.owner], gradient=None, leave_one_out=None)
 
 
@@ -69,7 +68,7 @@ def decision_preserving(traces: Traces) -> Traces:
     c, _ = one_logit(traces)
     owner = traces.owner
     margin = np.where(traces.predicted == 1, 1.0, -1.0)[owner] * c
-    margin = margin - np.maximum.reduceat(margin, traces.offsets[:-1])[owner]  # largest 0
+    margin = margin - maxima(margin, traces.offsets)[owner]  # largest 0
     own = entropy(traces.score, traces)
     low = np.full(len(traces), -9.0)  # log10 of beta: nearly even weights
     high = np.full(len(traces), 9.0)  # all on one item
@@ -92,7 +91,7 @@ def by_deletion(traces: Traces) -> Traces:
     if traces.leave_one_out is None:
         raise AttnError("these traces hold no deletions; trace the run with leave-one-out")
     moved = np.abs(traces.leave_one_out).astype(float)
-    largest = np.maximum.reduceat(moved, traces.offsets[:-1])[traces.owner]
+    largest = maxima(moved, traces.offsets)[traces.owner]
     share = np.divide(moved, largest, out=np.ones_like(moved), where=largest > 0)
     return weighed(traces, np.log(np.maximum(share, SMALLEST)))
 
@@ -146,11 +145,6 @@ def names_the_word(weights: Traces, model: Traces) -> ndarray:
     """Chance that the most attended word is the one whose deletion moves the output most, ties drawn (ours)."""
     assert model.leave_one_out is not None
     return agreement(weights.score, np.abs(model.leave_one_out), weights.offsets, 1)
-
-
-def is_like(weights: Traces, first: Traces) -> ndarray:
-    """Minus the JSD to another seed's weights, which stand in the model's stead (Wiegreffe & Pinter 3.3)."""
-    return -jsd_ragged(weights.attention, first.attention, weights.offsets)
 
 
 TESTS: dict[str, Callable[[Traces, Traces], ndarray]] = {

@@ -20,7 +20,7 @@ from numpy import ndarray
 from attn_core.errors import AttnError
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
 from attn_core.measures import LN2, jsd_point, tvd
-from attn_core.traces import Traces, each_alone, one_logit, probabilities, sigmoid, totals
+from attn_core.traces import Traces, each_alone, maxima, one_logit, probabilities, sigmoid, totals
 
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens, in `sparse`."""
@@ -70,7 +70,7 @@ def slab(traces: Traces, epsilon: float) -> tuple[ndarray, ndarray]:
         p = sigmoid(z + bias)
         low = scipy.special.logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf
         high = scipy.special.logit(np.minimum(p + epsilon, 1.0)) - bias  # logit(1) = inf
-    largest = np.maximum.reduceat(np.abs(s), traces.offsets[:-1])
+    largest = maxima(np.abs(s), traces.offsets)
     slack = ROUNDING * (1.0 + largest)
     return np.minimum(low, z) - slack, np.maximum(high, z) + slack
 

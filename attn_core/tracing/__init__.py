@@ -118,10 +118,11 @@ def trace(
         return replace(trace_items(model, documents, deleted, progress=progress), spell=spell)
     check(model, documents)
     words = flat(documents, False, "these texts").ids
-    longest = documents.lengths.argmax()
-    if leave_one_out and documents.lengths[longest] - 2 > MOST_DELETED:
+    lengths = documents.lengths - 2
+    longest = lengths.argmax()
+    if leave_one_out and lengths[longest] > MOST_DELETED:
         raise AttnError(
-            f"document {documents.doc_ids[longest]} has {documents.lengths[longest] - 2:,} words, and leaving out each "
+            f"document {documents.doc_ids[longest]} has {lengths[longest]:,} words, and leaving out each "
             f"takes the square of their number; at most {MOST_DELETED:,}: cut it, or trace with leave_one_out=False"
         )
     if gradient and progress and getattr(model.encoder, "NORMALISED", False):
@@ -137,7 +138,7 @@ def trace(
         tokens = fitting(device, tokens // getattr(model.encoder, "MEMORY", 1))
         chunks = cut(documents.lengths, budget.texts, tokens)
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
-        arrays = over_chunks(work, chunks, costs, documents.lengths - 2, device, progress)
+        arrays = over_chunks(work, chunks, costs, lengths, device, progress)
     without = arrays.pop("without", None)
     traces = replace(decoder.traces(documents, documents.word_offsets, arrays), spell=spell)
     if without is None:

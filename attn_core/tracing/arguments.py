@@ -31,7 +31,8 @@ def check_ids(documents: Documents, embedding: nn.Embedding, outputs: int) -> No
             f"offsets must rise from 0 to the number of ids, {tokens}; they go from {first} to {last}: make them with "
             "np.cumsum of the lengths"
         )
-    for name, values in (("labels", documents.labels), ("doc_ids", documents.doc_ids)):
+    for name in ("labels", "doc_ids"):
+        values = getattr(documents, name)
         if len(values) != texts:
             raise AttnError(f"{len(values)} {name} for {texts} texts; give one for each")
     classes = max(2, outputs)

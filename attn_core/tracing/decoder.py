@@ -10,7 +10,7 @@ from attn_core.corpora.documents import Documents, pad
 from attn_core.models.classifier import Classifier, output_slope
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
-from attn_core.traces import Arrays, Traces
+from attn_core.traces import Arrays, Traces, maxima
 
 QUERIES = 512
 """Second texts read side by side."""
@@ -61,7 +61,7 @@ class Decoder:
 
     def traces(self, documents: Documents, offsets: np.ndarray, arrays: Arrays) -> Traces:
         """Traces of the tokens at offsets (D + 1,) from their arrays; the largest score of a document becomes 0."""
-        largest = np.maximum.reduceat(arrays["score"], offsets[:-1])
+        largest = maxima(arrays["score"], offsets)
         arrays["score"] -= np.repeat(largest, np.diff(offsets))
         traces = Traces(
             documents.doc_ids,

@@ -22,7 +22,7 @@ from attn_core.models.classifier import Tensors, filled, to_arrays
 from attn_core.models.cls import FirstState, Opened, gathered, last_logit, opened
 from attn_core.models.minilm import MiniLM
 from attn_core.run import Run
-from attn_core.traces import chunks, sigmoid
+from attn_core.traces import chunks, maxima, sigmoid
 from attn_core.tracing.chunks import over_chunks
 from attn_core.training import Arrays, Trained, piecewise, pretrained
 
@@ -221,8 +221,8 @@ def against_deletion(reader: Reader, texts: list[ndarray], table: pd.DataFrame) 
     of_word = np.abs(deletion(starts))
     word_offsets = np.searchsorted(starts, offsets)
 
-    whole = np.maximum.reduceat(values["whole_input"], offsets[:-1])
-    columns = {"whole_input": whole / np.maximum.reduceat(values["gradient_x_input"], offsets[:-1])}
+    whole = maxima(values["whole_input"], offsets)
+    columns = {"whole_input": whole / maxima(values["gradient_x_input"], offsets)}
     for name in (*rankings.RANKINGS, *rankings.NEIGHBOURS):
         value = values[name]
         top, tau = rankings.agreement(value, values["deletion"], offsets)

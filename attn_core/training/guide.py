@@ -17,7 +17,7 @@ from attn_core.experiments.adversarial import shuffles
 from attn_core.experiments.search import search, select
 from attn_core.models import classifier
 from attn_core.run import Run, bases
-from attn_core.traces import Traces, softmax
+from attn_core.traces import Traces, maxima, softmax
 from attn_core.tracing import trace
 from attn_core.training import Arrays, Trained, compute_device, jain, outputs_of, without_denormals
 
@@ -89,7 +89,7 @@ def searched(traces: Traces) -> np.ndarray:
     weight = np.where(chosen < 0, traces.attention, adversaries[chosen, np.arange(len(chosen))])
     with np.errstate(divide="ignore"):  # a weight of exactly 0 stays one: its score is minus infinity
         score = np.log(weight)
-    largest = np.maximum.reduceat(score, traces.offsets[:-1])  # (D,)
+    largest = maxima(score, traces.offsets)  # (D,)
     return (score - largest[traces.owner]).astype(np.float32)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import CLS, SEP
-from attn_core.experiments.correlation import kendall_ragged, tops
+from attn_core.experiments.correlation import tops
 from attn_core.experiments.echo import echo, elsewhere
-from attn_core.experiments.rankings import without_each
+from attn_core.experiments.rankings import agreement, without_each
 from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces, each_alone
 from attn_core.tracing import trace
@@ -130,22 +130,13 @@ def whole_words(
     change = np.full(len(first), np.nan)
     without = of_lists(lists, documents.labels[owner], documents.doc_ids[owner])
     p = trace(model, without, gradient=False, leave_one_out=False, progress=False).p
-    change[several] = p - traces.p[owner]
+    change[several] = np.abs(p - traces.p[owner])
 
-    attention = np.add.reduceat(traces.attention, first)
-    by_word = Traces(
-        traces.doc_id,
-        traces.label,
-        offsets,
-        score=np.log(np.maximum(attention, np.finfo(float).tiny)),
-        contribution=np.zeros((len(first), 1)),
-        bias=traces.bias,
-        leave_one_out=change,
-    )
-    tau, _ = kendall_ragged(by_word.score, np.abs(change), offsets)
+    top, tau = agreement(np.add.reduceat(traces.attention, first), change, offsets)
+    lengths = np.diff(offsets)
     numbers["tau_attention_loo@words"] = float(np.nanmean(tau))
-    for name in ("top_attention_is_top_loo", "top_chance"):
-        numbers[f"{name}@words"] = float(tops(by_word)[name].mean())
+    numbers["top_attention_is_top_loo@words"] = float(np.nanmean(top))
+    numbers["top_chance@words"] = float((1 / lengths[lengths > 1]).mean())
     return numbers
 
 
