@@ -60,7 +60,7 @@ def heat_map(traces: Traces, row: int, classes: Sequence[str] = ()) -> HeatMap:
     words = document.words(0)
     predicted = int(document.predicted[0])
     label = int(document.label[0])
-    p = document.outputs[0, -1 if predicted else 0] if document.classes > 1 else max(document.p[0], 1 - document.p[0])
+    p = document.outputs.max() if document.classes > 1 else max(document.p[0], 1 - document.p[0])
     head = f"predicted {name_of(predicted, classes)} ({p:.2f})"
     if label >= 0:
         head += f", true {name_of(label, classes)}{'' if label == predicted else ': wrong'}"

@@ -149,6 +149,8 @@ def test_a_heat_map_is_escaped_and_readable_without_colour():
     assert lines == sorted(lines, reverse=True) and lines[0] == pytest.approx(7.2)
     several = replace(traces, contribution=np.array([[2.0, 0.0, 1.0]] * 3), bias=np.zeros(3))
     assert heat_map(several, 0).count("predicted 0 (0.67), true 0</b>") == 1
+    middle = replace(several, contribution=several.contribution[:, [1, 0, 2]])
+    assert "predicted 1 (0.67)" in heat_map(middle, 0)
     unlabelled = replace(traces, label=np.array([-1]))
     assert "true" not in heat_map(unlabelled, 0)
     with pytest.raises(AttnError, match="no text 1 among 1"):
