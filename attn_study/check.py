@@ -19,10 +19,11 @@ from tqdm import tqdm
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
-from attn_core.experiments.compared import agreement, included
+from attn_core.experiments.compared import included
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.echo import echo
 from attn_core.experiments.erasure import derived
+from attn_core.experiments.known import names_the_word
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
 from attn_core.experiments.tables import table
@@ -332,7 +333,7 @@ def of_deletions(traces: Traces) -> dict[str, ndarray]:
     several = np.where(traces.lengths > 1, 1.0, np.nan)
     top = included(traces.attention, traces.offsets, 1)
     return {
-        "top": several * agreement(traces.attention, np.nan_to_num(size), traces.offsets, 1),
+        "top": several * names_the_word(traces, traces),
         "chance": several / traces.lengths,
         "moved": totals(top * size, traces.offsets),
         "moved_chance": totals(size, traces.offsets) / traces.lengths,

@@ -12,6 +12,7 @@ from attn_core.experiments.bracket import bracket
 from attn_core.experiments.compared import agreement
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import echo
+from attn_core.experiments.known import names_the_word
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import NEVER, removals
@@ -45,6 +46,11 @@ SIGNED = ("gain over equal weights", "top word beyond chance")
 NO_DELETIONS = "deletions are not read of this model"
 ALL_NAN = "no text has it"
 
+HOLDS = "holds"
+DOES_NOT = "does not"
+OPEN = "cannot be said"
+"""Verdicts."""
+
 
 def per_text(own: list, flat: list) -> pd.DataFrame:
     """One row a test text of one seed, of all its parts: doc_id, label, p of each class, what `numbers` averages."""
@@ -77,7 +83,7 @@ def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
     gradient = traces.gradient
     if traces.leave_one_out is not None and gradient is not None:
         moved = np.abs(traces.leave_one_out)
-        columns["top word"] = several * agreement(traces.score, moved, traces.offsets, 1)
+        columns["top word"] = several * names_the_word(traces, traces)
         columns["top word by chance"] = several / n
         columns["top word beyond chance"] = columns["top word"] - columns["top word by chance"]
         columns["top word of gradients"] = several * agreement(np.abs(gradient), moved, traces.offsets, 1)
@@ -152,8 +158,8 @@ def mean_interval(values: ndarray, least: float = 0.0) -> tuple[float, float, fl
     sums = (seed_counts @ np.where(present, values, 0.0) * text_counts).sum(axis=1)
     sizes = (seed_counts @ present.astype(float) * text_counts).sum(axis=1)
     value = float(values[present].mean())
-    known = int(present.any(axis=0).sum())
-    return value, *ends(value, sums[sizes > 0] / sizes[sizes > 0], known, least), known
+    counted = int(present.any(axis=0).sum())
+    return value, *ends(value, sums[sizes > 0] / sizes[sizes > 0], counted, least), counted
 
 
 def interval(score: Callable, label: ndarray, outputs: ndarray) -> tuple[float, float, float, int]:
@@ -178,6 +184,13 @@ def ends(value: float, drawn: ndarray, texts: int, least: float = 0.0) -> tuple[
     if low == high and value in (0, 1):
         return max(least, low - 3 / texts), min(1.0, high + 3 / texts)
     return float(low), float(high)
+
+
+def verdict(low: float, high: float, line: float, margin: float = 0.0) -> str:
+    """Whether a number lies above a line by its interval; it does not where it is above by the margin at most."""
+    if low > line:
+        return HOLDS
+    return DOES_NOT if high < line + margin else OPEN
 
 
 def macro_f1(label: ndarray, outputs: ndarray) -> float:

@@ -8,11 +8,8 @@ import pandas as pd
 
 from attn_core.experiments.echo import echo
 from attn_core.traces import Traces
+from attn_study.numbers import DOES_NOT, HOLDS, OPEN, verdict
 from attn_study.power import ASKS, verdicts
-
-HOLDS = "holds"
-DOES_NOT = "does not"
-OPEN = "cannot be said"
 
 MARGIN = 0.02
 """A share of texts, or of decisions, that is too small to matter."""
@@ -33,13 +30,6 @@ class Sentence(NamedTuple):
     text: str
 
 
-def verdict(low: float, high: float, line: float, margin: float = 0.0) -> str:
-    """Whether a number lies above a line by its interval; it does not where it is above by the margin at most."""
-    if low > line:
-        return HOLDS
-    return DOES_NOT if high < line + margin else OPEN
-
-
 def sentences(table: pd.DataFrame, powers: pd.DataFrame) -> list[Sentence]:
     """The five sentences. Where the model is not shown to have learnt anything, no other has a verdict."""
     rows = table.set_index("number")
@@ -53,7 +43,7 @@ def sentences(table: pd.DataFrame, powers: pd.DataFrame) -> list[Sentence]:
     if top == DOES_NOT and words.get("names") != HOLDS:
         top = OPEN  # a good attention might have failed as well
     none_tells = DOES_NOT if words and set(words.values()) == {DOES_NOT} else OPEN
-    found = [
+    answers = [
         Sentence(
             "Does the model beat the majority?",
             better,
@@ -86,8 +76,8 @@ def sentences(table: pd.DataFrame, powers: pd.DataFrame) -> list[Sentence]:
         ),
     ]
     if better == HOLDS:
-        return found
-    return [found[0], *(sentence._replace(verdict=OPEN) for sentence in found[1:])]
+        return answers
+    return [answers[0], *(sentence._replace(verdict=OPEN) for sentence in answers[1:])]
 
 
 def said(rows: pd.DataFrame, number: str) -> str:
