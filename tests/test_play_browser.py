@@ -443,3 +443,19 @@ def test_every_element_of_the_built_book_lives(chromium):
     told = sentence.read_sentence(WARM)[1]
     assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
     assert all((HTML / "_static" / name).is_file() for name in ("sst-reader.js", "sst-words.js"))
+
+
+def test_no_script_declares_names_of_the_whole_page(chromium, place):
+    """Each but core.js stands there twice: names that were declared would collide."""
+    twice = '<script src="rows.js"></script><script src="code.js"></script>' + str(PARTS.picker({}, {}))
+    page = place.with_name("scripts.html")
+    page.write_text(HEAD + twice + twice, encoding="utf-8")
+    chromium.open(page)
+    names = chromium.js(
+        """(() => {
+        const frame = document.body.appendChild(document.createElement("iframe"));
+        const clean = new Set(Object.getOwnPropertyNames(frame.contentWindow));
+        return Object.getOwnPropertyNames(window).filter(name => !clean.has(name) && isNaN(name));
+    })()"""
+    )
+    assert names == [] and chromium.errors == []

@@ -2,6 +2,7 @@
    A sentence is {w: words, a: the model's weights, c: contributions, b: bias}; p = sigmoid(b + sum a_t c_t).
    The functions of `attn` are tested in node against the Python package; the rest brings every .attn-play of a page to
    life: data-play names which of move, triangle, erase, strips, tiles and dial; what stands in it before is its picture on paper. */
+"use strict"; // else the functions of the block below would be names of the whole page
 const attn = (() => {
   const sigmoid = z => 1 / (1 + Math.exp(-z));
   const logit = p => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p / (1 - p)));
