@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called
 
-from attn_book import page
+from attn_book import page, words
 from attn_book.page import guard
 from attn_book.parameters import Declaration, declared
 from attn_build import running, sources
@@ -219,6 +219,11 @@ def test_a_sentence_that_its_numbers_do_not_bear_out_fails_the_page(shown):
     assert not shown
 
 
+def test_an_alternative_text_lists_the_books_runs_alone():
+    values = {"SST": 0.5, f"SST\n{page.YOURS}": 0.75, "IMDB": -0.25}
+    assert words.listed(values) == words.listed({"SST": 0.5, "IMDB": -0.25}) == "SST 0.50, IMDB −0.25"
+
+
 def test_with_other_parameters_one_banner_says_so(shown):
     guard({"n": 4, "corpus": "<b>", "same": 1.0}, "p", n=3, corpus="sst", same=1.0)
     page.expect(True, "nothing to say")
@@ -298,6 +303,20 @@ Two.
 Take it.
 :::"""
 
+CARDS = """\
+::::{grid} 2
+:::{grid-item-card} Built
+:link: a/b
+:link-type: doc
+One.
+:::
+:::{grid-item-card} Nowhere
+:link: y
+:link-type: ref
+Two.
+:::
+::::"""
+
 
 def test_an_executed_page_reads_without_sphinx(tmp_path):
     (tmp_path / "book").mkdir()
@@ -308,7 +327,7 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
     told = "(here)=\n{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, {ref}`x <y>`, "
     told += "{cite:t}`one`, {cite:p}`many`"
     source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
-    source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n")
+    source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n\n{CARDS}\n")
     run = lambda **more: (
         nbformat.read(running.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells
     )
@@ -319,6 +338,8 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
     assert read in last.source and "(here)=" not in last.source
     assert "**Exercise: Add**\n\nWhat" in last.source and "**Solution**" in last.source and "{" not in last.source
     assert EXERCISE in last.metadata["myst"] and read in last.metadata["myst"], "for `--html`"
+    assert "} Built\n:link: _build/html/a/b.html\nOne." in last.metadata["myst"] and ":link" not in last.source
+    assert "} Nowhere\nTwo." in last.metadata["myst"], "a page alone knows no other"
     assert first.source.startswith("# A page\n\n<div")
     assert "<code>n = 4</code>, in the book <code>3</code>" in first.source
     assert told in run(stamp="of the book")[-1].source, "for which Sphinx does the same; and its own file is replaced"

@@ -17,7 +17,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attn_book.page import PARTS, YOURS
+from attn_book.page import PARTS, YOURS, minus
 from attn_book.words import ENCODERS, SETS, number
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
@@ -175,7 +175,7 @@ def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") ->
 # ---- the book's one sentence -----------------------------------------------------------------------------------------
 
 
-def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict, colour: str = COLOURS["lstm"]) -> None:
+def toy_bars(ax: Axes, toy: pd.DataFrame, answer: dict, colour: str = COLOURS["lstm"]) -> None:
     """The words of `read_sentence`: weights as bars, contributions, and the output as arithmetic. colour: grey where
     the weights are not the model's own."""
     sns.barplot(
@@ -191,6 +191,6 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict, colour: str = COLOURS["lst
     ]
     ax.set_xticks(toy.index, words)
     total = toy["attention"] @ toy["contribution"]
-    terms = f"{told['bias']:.2f} + ({total:.2f}) = {told['bias'] + total:.2f}".replace("-", "−")
-    ax.set_xlabel(f"b + Σ α c = {terms}, so p(positive) = {told['p']:.2f}", color=QUIET)
+    terms = f"{answer['bias']:.2f} + ({total:.2f}) = {answer['bias'] + total:.2f}"
+    ax.set_xlabel(minus(f"b + Σ α c = {terms}, so p(positive) = {answer['p']:.2f}"), color=QUIET)
     ax.set(ylabel="", yticks=[], frame_on=False)

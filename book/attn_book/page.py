@@ -22,7 +22,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from attn_book import parameters
-from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, WITH_ARTICLE, in_words, number
+from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, WITH_ARTICLE, YOURS, in_words, number
 from attn_core import foreign
 from attn_core.corpora.files import say
 
@@ -43,9 +43,6 @@ CHANGED: dict[str, object] = {}
 PARAMETERS: dict[str, object] = {}
 """All parameters of the running page, and the fixed fields of the run that it reads."""
 OUTDATED = "banner shown"
-
-YOURS = "yours, 1 seed"
-"""How tables and figures mark the run that a reader chose."""
 
 here = SimpleNamespace()
 """The running page's parameters as sentences name them: `here.corpus` is "SST"."""

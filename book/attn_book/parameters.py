@@ -218,13 +218,14 @@ def _equal(rows: pd.DataFrame, fields: dict) -> pd.Series:
 
 def _alternatives(rows: pd.DataFrame, choice: dict) -> str:
     """What each parameter might be beside the others as they are; where no single one helps, the data sets."""
-    told = []
+    values_of = []
     for name in choice:
-        others = {other: value for other, value in choice.items() if other != name}
-        values = rows.loc[_equal(rows, others), name].unique()
+        fixed = dict(choice)
+        del fixed[name]
+        values = rows.loc[_equal(rows, fixed), name].unique()
         if len(values):
-            told.append(f"{name} {', '.join(map(str, values))}")
-    return "; ".join(told) or f"corpus {', '.join(rows['corpus'].unique())}"
+            values_of.append(f"{name} {', '.join(map(str, values))}")
+    return "; ".join(values_of) or f"corpus {', '.join(rows['corpus'].unique())}"
 
 
 def _minutes(run: Run) -> str:

@@ -19,6 +19,9 @@ HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}
 WITH_ARTICLE = NAMES["with_article"]
 """Nouns of encoders whose names take no article."""
 
+YOURS = "yours, 1 seed"
+"""How tables and figures mark the run that a reader chose."""
+
 DATA = NAMES["data"]
 PART = NAMES["part"]
 """A kind of data in words; what stands behind a data set's name where it is not the paper's own."""
@@ -31,8 +34,8 @@ def number(value: float, form: str) -> str:
 
 
 def listed(values: Mapping[str, float], form: str = ".2f") -> str:
-    """Numbers by name, as an alternative text gives them."""
-    return ", ".join(f"{name} {number(value, form)}" for name, value in values.items())
+    """Numbers by name, as an alternative text gives them: of the book's runs, without the reader's own."""
+    return ", ".join(f"{name} {number(value, form)}" for name, value in values.items() if YOURS not in name)
 
 
 def class_names(corpus: str) -> dict[str, str]:

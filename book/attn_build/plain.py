@@ -19,6 +19,9 @@ GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
 
+CARD = re.compile(r"^:link: (.*)\n:link-type: (doc|ref)\n", re.MULTILINE)
+"""Where a whole card leads to."""
+
 PLAIN = (
     (r"^\([\w-]+\)=\n|^```\{index\}.*\n```\n", ""),  # labels, entries of the index
     (r"^```\{exercise\} ?(.*)\n:label: .*\n((?s:.*?))^```$", r"**Exercise: \1**\n\2"),
@@ -73,17 +76,26 @@ def readable(
     citations = citations_of(root)
     labels = labels_of(root)
 
+    def path_to(link: str, kind: str) -> str:
+        page = labels.get(link) if kind == "ref" else link.lstrip("/")
+        file = place(page) if page else None
+        return Path(os.path.relpath(file, target.parent)).as_posix() if file else ""
+
     def shown(role: re.Match) -> str:
         kind, text, link = role.groups()
         if kind.startswith("cite"):
             return cited(text, citations, in_text=kind == "cite:t")
-        page = labels.get(link or text) if kind == "ref" else (link or text).lstrip("/")
-        file = place(page) if page else None
-        return f"[{text}]({Path(os.path.relpath(file, target.parent)).as_posix()})" if file else text
+        path = path_to(link or text, kind)
+        return f"[{text}]({path})" if path else text
+
+    def on_card(option: re.Match) -> str:
+        path = path_to(*option.groups())
+        return f":link: {path}\n" if path else ""
 
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = cell.metadata["myst"] = ROLE.sub(shown, glued(cell.source, values))
+            text = ROLE.sub(shown, glued(cell.source, values))
+            cell.source = cell.metadata["myst"] = CARD.sub(on_card, text)
             cell.source = plain(cell.source)
     return notebook
 
