@@ -10,3 +10,9 @@ from attn_book import page
 TEMPLATES = page.TEMPLATES.overlay(loader=FileSystemLoader(Path(__file__).parent))
 PARTS: Any = TEMPLATES.get_template("parts.html").module
 """The macros of parts.html."""
+
+
+def write(target: Path, template: str, **values: object) -> None:
+    """A template with these values as a file; its folder is made."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(TEMPLATES.get_template(template).render(values), encoding="utf-8")

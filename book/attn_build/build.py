@@ -17,7 +17,7 @@ from pathlib import Path
 
 from attn_archive import upkeep
 from attn_book import play
-from attn_build import TEMPLATES
+from attn_build import write
 from attn_build.plain import MARKUP
 from attn_build.rendering import redirect, sphinx, toc_pages
 from attn_build.running import PACKAGES, execute, sweep_away
@@ -163,6 +163,5 @@ def write_status(root: Path) -> None:
     def plain(text: str) -> str:
         return escape(text).translate(MARKUP)
 
-    status = TEMPLATES.get_template("status.jinja")
-    text = status.render(pages=ran, runs=len(store.keys(archive)), seal=seal, plain=plain, repr=repr)
-    (root / "book" / "status.md").write_text(text, encoding="utf-8")
+    values = {"pages": ran, "runs": len(store.keys(archive)), "seal": seal, "plain": plain, "repr": repr}
+    write(root / "book" / "status.md", "status.jinja", **values)

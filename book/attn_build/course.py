@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,18 +20,17 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from attn_book.exercises import answers_of
-from attn_build import PARTS, TEMPLATES, quiz
-from attn_build.pdf import printed
-from attn_build.plain import glued, plain, readable, values_of
+from attn_build import PARTS, TEMPLATES, quiz, write
+from attn_build.pdf import link_from, printed
+from attn_build.plain import glued, plain, readable
 from attn_build.rendering import address
 from attn_build.sealed import seal
 from attn_build.slicing import needed, statements_of
 from attn_build.slides import FOLDER as SLIDES
-from attn_build.slides import notes_of
-from attn_build.sources import convert, executed, pages, read_notebook, repository
+from attn_build.slides import PLAN, notes_of
+from attn_build.sources import convert, executed, numbers_of, pages, read_notebook, repository
 from attn_core.errors import AttnError
 
-PLAN = "teaching"
 CELL = "\0"
 """Begins each cell of a page as one text, before its number."""
 
@@ -124,7 +122,7 @@ def sessions(root: Path) -> list[Session]:
 def lesson(root: Path, name: str, answers: dict) -> Lesson:
     """A page's question, ten lines and exercises; numbers of the text as the book prints them, where it is built."""
     notebook = convert(name, root)
-    values = values_of(read_notebook(executed(root, name)))
+    values = numbers_of(name, root)
     readable(notebook, root, root, lambda page: None, values)
     cells = notebook.cells
     whole = "".join(f"{CELL}{i}\n{cell.metadata.get('myst', '')}\n" for i, cell in enumerate(cells))
@@ -162,9 +160,8 @@ def ten_lines(cells: list[NotebookNode]) -> list[str]:
         return []
     page = codes(cells)
     shown: list[str] = []
-    for source, visible in reversed(
-        method(cells[max(heads[0], tagged[0]) + 1 :])
-    ):  # of a folded cell only what those below it need
+    below = method(cells[max(heads[0], tagged[0]) + 1 :])
+    for source, visible in reversed(below):  # of a folded cell only what those below it need
         text = source if visible else needed("\n".join(shown), [source], page)
         shown = [text, *shown] if text else shown
     guard = cells[tagged[0] + 1].source
@@ -222,12 +219,10 @@ def write_course(root: str | Path | None = None) -> Path:
     wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     wheel += ["--wheel-dir", str(students), str(root)]
     subprocess.run(wheel, check=True, capture_output=True)
-    readme = TEMPLATES.get_template("course.jinja")
     for folder in (target, students):
-        text = readme.render(students=folder == students, sessions=every)
-        (folder / "README.md").write_text(text, encoding="utf-8")
-    zipped(students, root / "_build" / "course-students.zip")
-    return zipped(target, root / "_build" / "course-kit.zip")
+        write(folder / "README.md", "course.jinja", students=folder == students, sessions=every)
+    shutil.make_archive(str(root / "_build" / "course-students"), "zip", students)
+    return Path(shutil.make_archive(str(root / "_build" / "course-kit"), "zip", target))
 
 
 def write_session(session: Session, root: Path, students: Path, instructors: Path) -> None:
@@ -241,23 +236,18 @@ def write_session(session: Session, root: Path, students: Path, instructors: Pat
     for edition, path in places.items():
         nbformat.write(notebook_of(session, root, edition), made(path))
     general = answers_of(root / "book")["any"]
-    test = TEMPLATES.get_template("otter.jinja")
     for exercise in session.checked:
         file = f"tests/{exercise.variable}.py"
-        made(students / file).write_text(test.render(exercise=exercise), encoding="utf-8")
-        keyed = test.render(exercise=exercise, general=general)
-        made(instructors / "otter" / session.name / file).write_text(keyed, encoding="utf-8")
+        write(students / file, "otter.jinja", exercise=exercise)
+        write(instructors / "otter" / session.name / file, "otter.jinja", exercise=exercise, general=general)
     sheet = instructors / f"{session.name}.html"
-    tools = {"guesses": guess_answers(root), "html_of": quiz.html_of}
-    text = TEMPLATES.get_template("instructor.html").render(tools, session=session)
-    sheet.write_text(text, encoding="utf-8")
+    write(sheet, "instructor.html", guesses=guess_answers(root), html_of=quiz.html_of, session=session)
     printed(sheet, sheet.with_suffix(".pdf"))
 
 
 def guess_answers(root: Path) -> dict[str, str]:
     """Number of a guess -> its answer, from the page on teaching."""
-    values = values_of(read_notebook(executed(root, PLAN)))
-    text = glued(pages(root)[PLAN].read_text(encoding="utf-8"), values)
+    text = glued(pages(root)[PLAN].read_text(encoding="utf-8"), numbers_of(PLAN, root))
     key = re.search(r"^:::\{admonition\} The answers\n.*?\n(.*?)^:::$", text, LINES)
     return dict(re.findall(r"\*\*(\d)\*\* (.*?)(?= \*\*\d\*\* |$)", key[1].strip())) if key else {}
 
@@ -287,15 +277,6 @@ def made(path: Path) -> Path:
     return path
 
 
-def zipped(folder: Path, target: Path) -> Path:
-    """A folder as a zip archive beside others; the archive itself stays out of it."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != target]
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in files:
-            archive.write(path, path.relative_to(folder))
-    return target
-
-
 # ---- with the book ---------------------------------------------------------------------------------------------------
 
 
@@ -306,10 +287,7 @@ def publish(root: Path, kit: Path) -> None:
     if front.is_file():
         for archive in (kit, kit.with_name("course-students.zip")):
             shutil.copy(archive, front.parent / SLIDES)
-        text = front.read_text(encoding="utf-8")
-        front.write_text(
-            text.replace("</article>", f"{LINKS}</article>", 1) if LINKS not in text else text, encoding="utf-8"
-        )
+        link_from(front, LINKS)
     setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():

@@ -39,10 +39,15 @@ def write_pdf(root: str | Path | None = None) -> Path | None:
     sheet.write_text(one_sheet(repository(root)), encoding="utf-8")
     target = printed(sheet, built / NAME)
     sheet.unlink()
-    text = front.read_text(encoding="utf-8")
-    if LINK not in text:
-        front.write_text(text.replace("</article>", f"{LINK}</article>", 1), encoding="utf-8")
+    link_from(front, LINK)
     return target
+
+
+def link_from(page: Path, note: str) -> None:
+    """Put a note at the end of a built page, once."""
+    text = page.read_text(encoding="utf-8")
+    if note not in text:
+        page.write_text(text.replace("</article>", f"{note}</article>", 1), encoding="utf-8")
 
 
 def printed(sheet: Path, target: Path) -> Path | None:

@@ -11,12 +11,10 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from attn_book.exercises import answers_of, items_of, same, slips
-from attn_build import TEMPLATES
-from attn_build.plain import values_of
-from attn_build.sources import executed, pages, read_notebook
-
-EXACT = 0.001
-"""Tolerance of answers that are to be exact: no platform compares floats as they are."""
+from attn_build import TEMPLATES, write
+from attn_build.sealed import LEAST, tolerance
+from attn_build.slides import PLAN
+from attn_build.sources import numbers_of, pages
 
 KINDS = {"P": "plausible", "F": "faithful", "N": "neither"}
 BLANK = re.compile(r"\{1:[A-Z]+:(?:\\.|[^}])*\}")
@@ -33,7 +31,7 @@ class Question:
     text: str
     right: list[Any]
     give: str = ""
-    within: float = EXACT
+    within: float = LEAST
     slips: list[tuple[list, str]] = field(default_factory=list)
     choices: list[str] = field(default_factory=list)
     points: int = 1
@@ -67,7 +65,7 @@ def of_exercise(exercise: Any, general: dict) -> Question:
     entry = exercise.entry
     question = Question(exercise.label, exercise.title, exercise.text, items_of(entry["is"]), entry["give"])
     question.points = exercise.points
-    question.within = max(entry.get("within", 0), EXACT)
+    question.within = tolerance(entry)
     taken = [question.right]
     for parts, why in slips(entry, general):
         if not any(same(parts, before, question.within) for before in taken):
@@ -78,8 +76,8 @@ def of_exercise(exercise: Any, general: dict) -> Question:
 
 def guesses(root: Path, notes: dict) -> list[Question]:
     """The five guesses of the page on teaching, with the numbers that it glues; none where these are not made yet."""
-    values = values_of(read_notebook(executed(root, "teaching")))
-    table = pages(root)["teaching"].read_text(encoding="utf-8").partition("## The five guesses")[2]
+    values = numbers_of(PLAN, root)
+    table = pages(root)[PLAN].read_text(encoding="utf-8").partition("## The five guesses")[2]
     asked = []
     for number, text in re.findall(r"^\| (\d) \| (.*) \|$", table, re.MULTILINE):
         key = notes[int(number)]["guess"]
@@ -87,7 +85,7 @@ def guesses(root: Path, notes: dict) -> list[Question]:
         if all(name in values for name in names):
             right = [round(float(values[name]), 2) for name in names] or items_of(key.get("is", []))
             question = Question(f"guess-{number}", f"Guess {number}", text, right, key.get("give", ""))
-            question.within = key.get("within", EXACT)
+            question.within = tolerance(key)
             question.choices = key.get("choices", [])
             asked.append(question)
     return asked
@@ -114,11 +112,9 @@ def write_quiz(root: Path, sessions: list, notes: dict, folder: Path) -> None:
     asked = guesses(root, notes) + statements(root, notes)
     asked += [of_exercise(exercise, general) for session in sessions for exercise in session.checked]
     tools = {"questions": asked, "html_of": html_of, "escaped": escaped}
-    folder.mkdir(parents=True, exist_ok=True)
-    moodle = TEMPLATES.get_template("moodle.xml").render(tools)
-    (folder / "moodle.xml").write_text(moodle, encoding="utf-8")
-    shown = {"quiz": ElementTree.fromstring(moodle), "blank": BLANK}
-    (folder / "preview.html").write_text(TEMPLATES.get_template("quiz.html").render(shown), encoding="utf-8")
+    moodle = folder / "moodle.xml"
+    write(moodle, "moodle.xml", **tools)
+    write(folder / "preview.html", "quiz.html", quiz=ElementTree.parse(moodle).getroot(), blank=BLANK)
     with zipfile.ZipFile(folder / "qti.zip", "w", zipfile.ZIP_DEFLATED) as package:
         for name in ("imsmanifest.xml", "test.xml"):
             package.writestr(name, TEMPLATES.get_template(f"qti-{name}").render(tools))

@@ -18,7 +18,7 @@ ROUNDS = 2_000
 """Of the hash: about a millisecond an answer."""
 
 LEAST = 0.001
-"""Tolerance of answers that are to be exact."""
+"""Tolerance of answers that are to be exact: no platform compares floats as they are."""
 
 RIGHT = "Right."
 
@@ -32,12 +32,17 @@ def seal(answers: dict[str, dict], general: dict) -> str:
 
 def sealed(label: str, entry: dict, general: dict) -> dict:
     """One entry: what is asked for, records of the right answer and of its slips, and one of its parts in order."""
-    within = max(entry.get("within", 0), LEAST)
+    within = tolerance(entry)
     right = items_of(entry["is"])
     said = [(right, RIGHT), *slips(entry, general)]
     records = [record(label, items, within, text) for items, text in said]
     in_order = record(label, sorted(right, key=str), within, general["order"])
     return {"give": entry["give"], "within": within, "records": records, "sorted": in_order}
+
+
+def tolerance(entry: dict) -> float:
+    """By how much an answer may differ from the entry's."""
+    return max(entry.get("within", 0), LEAST)
 
 
 def record(label: str, items: list, within: float, text: str) -> dict:

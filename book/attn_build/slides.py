@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from bs4 import BeautifulSoup
 
-from attn_build import TEMPLATES
+from attn_build import write
 
 PLAN = "teaching"
 COURSE = "course"
@@ -48,7 +48,6 @@ def write_kit(root: Path, taught: bool = True) -> None:
     target = built / FOLDER
     if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
         return
-    target.mkdir(exist_ok=True)
     built_page.cache_clear()
     plan = built_page(built, PLAN).article
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
@@ -76,10 +75,6 @@ def notes_of(root: Path) -> dict[int, dict]:
     """Session -> what `sessions.yml` holds of it, for instructors; nothing where that is not."""
     path = root / "book" / "sessions.yml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def write(target: Path, template: str, **values: object) -> None:
-    target.write_text(TEMPLATES.get_template(template).render(values), encoding="utf-8")
 
 
 def session(built: Path, plan: Tree, guesses: dict[str, Tree]) -> list[Slide]:

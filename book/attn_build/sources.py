@@ -118,8 +118,7 @@ def convert_all(folder: str | Path | None = None, root: str | Path | None = None
         if edited(path):
             say(f"{path} was edited and stays; move it away for a new one")
             continue
-        values = values_of(read_notebook(executed(here, name)))
-        notebook = readable(convert(name, root), here, path, targets.get, values)
+        notebook = readable(convert(name, root), here, path, targets.get, numbers_of(name, here))
         written.append(write_notebook(notebook, path))
     return written
 
@@ -127,6 +126,11 @@ def convert_all(folder: str | Path | None = None, root: str | Path | None = None
 def executed(root: Path, name: str) -> Path:
     """Where the executed form of a page lies: beside the prose pages, ignored by git."""
     return root / "book" / f"{name}.ipynb"
+
+
+def numbers_of(name: str, root: Path) -> dict:
+    """What a page glues, by name; nothing where it is not executed yet."""
+    return values_of(read_notebook(executed(root, name)))
 
 
 def in_book(root: Path, name: str) -> NotebookNode | None:
