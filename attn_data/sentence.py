@@ -236,8 +236,8 @@ def words_of(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
     data = data_of(run, run.key)
     if data is None or data.fingerprint not in fingerprints.values():
         raise AttnError(
-            f"the texts of '{run.corpus}' that run {run.key} has read are not at hand; set ATTN_DATA to the folder that "
-            "holds them (data/README.md)"
+            f"the texts of '{run.corpus}' that run {run.key} has read are not at hand; set ATTN_DATA to the folder "
+            "that holds them (data/README.md)"
         )
     return data.splits["test"].words(doc_id, data.vocabulary)
 

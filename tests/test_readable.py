@@ -12,7 +12,7 @@ TOKENS = {
     "attn_core": 71_990,
     "attn_archive": 6_050,
     "attn_data": 16_290,
-    "attn_study": 10_916,
+    "attn_study": 10_920,
     "book/attn_book": 15_030,
     "book/attn_build": 14_940,
     "book/attn_cli": 3_230,
