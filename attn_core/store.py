@@ -352,11 +352,11 @@ def commit(folder: Path, label: str, files: Mapping[str, bytes | None]) -> None:
 
 def settle(folder: Path) -> None:
     """Move what writers have decided to its place, theirs who were killed, too. Several processes may do so at once:
-    each file is moved by one of them, and all go in the same order."""
+    each file is moved by one of them, and all go in the same order. Nothing leaves the folder, which may be shared."""
     for decided in sorted(folder.glob(f"{DECIDED}*")):
         with suppress(PermissionError):  # of a reader who may not write here
             for path in sorted(decided.glob("*")):
-                target = folder.joinpath(*path.name.split(" ")[1:])
+                target = folder.joinpath(*path.name.replace("..", "").split(" ")[1:])
                 with suppress(FileNotFoundError):  # moved by another
                     target.parent.mkdir(exist_ok=True)
                     if path.stat().st_size:
@@ -412,14 +412,15 @@ def sealed(folder: Path, name: str) -> bytes:
     """A file's bytes; Damaged where they are not those that the folder's manifest names or, in a cache, the checksum
     beside the file."""
     sums = manifest(folder)
-    if sums is None and altered(folder / name):
+    path = folder / name
+    if sums is None and altered(path):
         settle(folder)  # is it being replaced?
-        if altered(folder / name):
-            raise Damaged(f"{folder / name} is not what was stored, so it is refused; run it again with --fresh")
-    data = (folder / name).read_bytes()
+        if altered(path):
+            raise Damaged(f"{path} is not what was stored, so it is refused; run it again with --fresh")
+    data = path.read_bytes()
     if sums is not None and sums.get(name) != hashlib.sha256(data).hexdigest():
         raise Damaged(
-            f"{folder / name} is {'not the' if name in sums else 'no'} file that {MANIFEST} names, so it is refused; "
+            f"{path} is {'not the' if name in sums else 'no'} file that {MANIFEST} names, so it is refused; "
             "restore it (git checkout), or seal a change of yours: python -m attn_core archive seal"
         )
     return data

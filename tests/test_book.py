@@ -290,9 +290,11 @@ def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
 
 
 SPHINX = """
-import sys
+import signal, sys
 from pathlib import Path
 from attn_build import rendering
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
 wait = "import subprocess, time; subprocess.Popen(['sleep', '300']); open('{begun}', 'w'); time.sleep(300)"
 rendering.PROCESS = rendering.PROCESS.partition("from jupyter_book")[0] + wait

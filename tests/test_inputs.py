@@ -1,6 +1,7 @@
 """A hundred and more inputs: each ends in one clear line, with nothing written, or in a right result."""
 
 import errno
+import gzip
 import io
 import json
 import os
@@ -29,6 +30,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import correlation, document_table, optimum
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.models.classifier import to_arrays
+from attn_data import official, vectors
 from attn_data.tables import read_table
 
 ROOT = Path(__file__).parents[1]
@@ -643,6 +645,36 @@ def test_a_pipe_is_no_table(place):
     for path in (place / "mine.csv", Path("/dev/zero"), place):
         with pytest.raises(AttnError, match="is no file of a table"):
             read_table(path, ["text"])
+
+
+BOMBS = {
+    "mine.csv.gz": b"text,label\n" + b"0" * 5 * 10**6,
+    "lines.csv.gz": b"text,label\n" + b"a film,1\n" * 10**6,
+    "mine.jsonl.gz": b'{"text": "a film", "label": 1}\n' * 10**5,
+    "glove.txt.gz": b"0" * 5 * 10**6,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_packed_table_that_grows_without_end_is_one_line(name, place, monkeypatch):
+    (place / name).write_bytes(gzip.compress(BOMBS[name]))
+    with monkeypatch.context() as lower:
+        lower.setattr(official, "ALWAYS_UNPACKED", 10**6)
+        with pytest.raises(AttnError, match=f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
+            vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(place / name, ["text"])
+    if name == "lines.csv.gz":
+        assert len(read_table(place / name, ["text"])) == 10**6
+
+
+@pytest.mark.parametrize(
+    "values", [["0" * 5 * 10**6], ["a film"] * 10**6, [None] * 10**6], ids=["long", "many", "empty"]
+)
+def test_a_parquet_file_that_grows_without_end_is_one_line(values, place, monkeypatch):
+    pd.DataFrame({"text": values}).to_parquet(place / "mine.parquet", compression="zstd")
+    assert (place / "mine.parquet").stat().st_size < 30_000
+    monkeypatch.setattr(official, "ALWAYS_UNPACKED", 900_000)
+    with pytest.raises(AttnError, match="holds more than 900,000 bytes"):
+        read_table(place / "mine.parquet", ["text"])
 
 
 # ---- what the machine allows -----------------------------------------------------------------------------------------

@@ -122,6 +122,21 @@ def test_an_edited_record_is_refused():
         store.read(store.cache_store(), KEY)
 
 
+@pytest.mark.parametrize("name", [".. .. mine", "runs .. .. .. mine", ".. mine", ".... ... mine"])
+@pytest.mark.parametrize("content", [b"theirs", b""], ids=["replaced", "deleted"])
+def test_what_another_has_decided_in_a_shared_cache_stays_in_it(name, content, tmp_path):
+    cache = tmp_path / "shared" / "cache"
+    (cache / "runs").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "shared"):
+        (folder / "mine").write_bytes(b"mine")
+    decided = cache / f"{store.DECIDED}.1@machine.toy"
+    decided.mkdir()
+    (decided / f"0000 {name}").write_bytes(content)
+    store.settle(cache)
+    assert not decided.exists()
+    assert [(folder / "mine").read_bytes() for folder in (tmp_path, tmp_path / "shared")] == [b"mine"] * 2
+
+
 def test_what_a_version_before_checksums_kept_is_taken_and_folders_are_read_without_them():
     store_run()
     store_weights()

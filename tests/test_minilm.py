@@ -2,6 +2,7 @@
 not."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,16 +22,16 @@ from attn_data import pieces
 RUN = Run("sst", "minilm_random", seed=10, epochs=2)
 
 
-def weights_at_hand() -> bool:
+def weights_at_hand() -> Path | None:
     try:
-        pieces.folder()
         pieces.tokenizer()
+        return pieces.folder()
     except (AttnError, ImportError):
-        return False
-    return True
+        return None
 
 
-real_weights = pytest.mark.skipif(not weights_at_hand(), reason="without MiniLM's weights or tokenizers")
+REAL = weights_at_hand()
+real_weights = pytest.mark.skipif(REAL is None, reason="without MiniLM's weights or tokenizers")
 
 
 def test_states_are_read_by_the_layers_that_gradients_go_through(monkeypatch):
@@ -97,15 +98,36 @@ def test_fields_that_do_not_go_together(fields):
         Run(**{"corpus": "sst", "encoder": "minilm"} | fields)
 
 
-def test_absent_weights_are_one_line(monkeypatch, tmp_path):
+@pytest.fixture
+def another_folder(monkeypatch, tmp_path):
+    """$ATTN_MINILM names it, until the test ends."""
     pieces.folder.cache_clear()
     monkeypatch.setenv("ATTN_MINILM", str(tmp_path))
+    yield tmp_path
+    pieces.folder.cache_clear()
+
+
+def test_absent_weights_are_one_line(another_folder):
     with pytest.raises(AttnError, match="ATTN_MINILM"):
         pieces.folder()
-    (tmp_path / "model.safetensors").write_bytes(b"another")
-    with pytest.raises(AttnError, match="SHA-256"):
+    (another_folder / "model.safetensors").write_bytes(b"another")
+    with pytest.raises(AttnError, match="and tokenizer are not in"):
         pieces.folder()
+
+
+@real_weights
+@pytest.mark.parametrize("name", pieces.FILES)
+def test_a_changed_copy_of_weights_or_tokenizer_is_refused_by_name(name, another_folder):
+    for other in pieces.FILES:
+        (another_folder / other).symlink_to(REAL / other)
+    assert pieces.folder() == another_folder, "the same files elsewhere"
     pieces.folder.cache_clear()
+    data = bytearray((REAL / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (another_folder / name).unlink()
+    (another_folder / name).write_bytes(data)
+    with pytest.raises(AttnError, match=f"{name} is another model's, or damaged"):
+        pieces.folder()
 
 
 def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
