@@ -71,10 +71,25 @@ bench: install
 # the hashes of all files of a release.
 UV = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
   --custom-compile-command "make lock" $(LOCK) pyproject.toml --group build --extra book
+# When the first file of each release was published, for data/locks.csv.
+DATED = $(BIN)/uv pip compile --quiet --no-deps --python-version 3.11 --format pylock.toml
+define PUBLISHED
+import tomllib
+print("package,version,published")
+for name in ("_build/pylock.toml", "_build/pylock.torch.toml"):
+    for package in tomllib.load(open(name, "rb"))["packages"]:
+        files = filter(None, [package.get("sdist"), *package.get("wheels", [])])
+        print(package["name"], package["version"], min(file["upload-time"] for file in files).date(), sep=",")
+endef
+export PUBLISHED
 lock: install
 	$(PIP) uv==0.13.9
 	$(UV) --extra train --extra dev --constraint requirements-torch.lock --no-emit-package torch -o requirements.lock > /dev/null
 	$(UV) --constraint requirements.lock -o requirements-read.lock > /dev/null
+	@mkdir -p _build
+	$(DATED) --universal requirements.lock -o _build/pylock.toml > /dev/null
+	$(DATED) requirements-torch.lock -o _build/pylock.torch.toml > /dev/null
+	$(BIN)/python -c "$$PUBLISHED" > data/locks.csv
 
 clean:  # notebooks that were edited stay
 	if [ -x $(BIN)/python ]; then $(BIN)/python -m attn_core clean; fi

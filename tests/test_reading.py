@@ -42,6 +42,13 @@ def test_locked_versions_carry_hashes_and_no_address(name):
     assert "://" not in text
 
 
+def test_every_locked_version_has_the_day_of_its_release():
+    lines = (ROOT / "data" / "locks.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    assert lines[0] == "package,version,published" and all(re.fullmatch(r"20\d\d-\d\d-\d\d", row[2]) for row in rows)
+    assert {name: version for name, version, _ in rows} == lock("requirements.lock") | lock("requirements-torch.lock")
+
+
 @pytest.fixture
 def reading(tmp_path, monkeypatch):
     """This process and those that it starts find none of ABSENT."""

@@ -175,7 +175,9 @@ start = time.perf_counter()
 sweep(runs[1:4], progress=False)
 one = min((time.perf_counter() - start) / 3, 0.3)  # seconds a run takes on this machine, now
 folder, rng, seen = store.cache_store(), random.Random(0), set()
-for _ in range({times}):
+kills = 0
+while kills < {times} or len(seen) <= 8:  # fewer would say nothing: a busy machine takes more kills
+    kills += 1
     child = os.fork()
     if child == 0:
         sweep(runs, progress=False)
@@ -193,8 +195,6 @@ for _ in range({times}):
 store.sweep_away(folder)
 assert set(store.keys(folder)) >= seen
 assert not [name for name in os.listdir(folder) if name.startswith(".")]
-seen = set(store.keys(folder))
-print(len(seen))
 """
 
 
@@ -204,9 +204,8 @@ def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
     """The sweep is killed at random moments; what was whole stays whole, and the rest can be finished."""
     times = 10 if os.environ.get("ATTN_FAULTS") else 4
     script = KILLED_SWEEPS.replace("{options}", repr(TINY)).replace("{times}", str(times))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[-1]) > 8, "too few runs were finished for the test to say anything"
 
 
 def test_what_a_run_is_compared_with():
