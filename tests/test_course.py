@@ -11,14 +11,18 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from nbclient import NotebookClient
 from test_edition import CHAIN
 from test_editions import ANSWERS, secrets
 from test_exercises import PAGES, exercises
 
 from attn_book.exercises import items_of, mistake, slips
+from attn_book.verdict import CLAIMS
 from attn_build import course, sealed, slicing
+from attn_build.running import PACKAGES
 from attn_build.sources import executed, read_notebook
+from attn_data.sentence import sentence_traces
 
 ROOT = Path(__file__).parents[1]
 OTTER = shutil.which("otter")
@@ -57,6 +61,18 @@ def test_ninety_minutes_each_and_a_note_for_every_row(sessions):
     for session in sessions:
         assert sum(int(minutes) for minutes, _, _ in session.rows) == 90
         assert all(note.keys() == {"board", "expect", "says", "reply"} and all(note.values()) for note in session.notes)
+
+
+def test_the_weights_on_the_first_board_are_those_of_the_front_page():
+    board = yaml.safe_load((ROOT / "book" / "sessions.yml").read_text(encoding="utf-8"))[1]["rows"][0]["board"]
+    for number in "123":
+        sentence, row = re.findall(rf"^{number}  (.*)$", board, re.MULTILINE)
+        words, _, traces = sentence_traces(sentence)
+        weight = dict(zip(words, traces.attention, strict=True))
+        written = re.findall(r"(\w+) (0\.\d\d)", row)
+        p = written.pop()
+        assert p == ("p", f"{traces.p[0]:.2f}") and written == [(word, f"{weight[word]:.2f}") for word, _ in written]
+        assert max(weight, key=weight.get) == written[0][0]
 
 
 def test_minutes_under_titles_are_those_of_words_code_and_figures():
@@ -98,12 +114,21 @@ def test_nothing_in_the_students_half_gives_an_answer_away(sessions, students):
         for exercise in session.checked:
             answer = KEYS[exercise.label]["is"]
             assert f"{exercise.variable} = ..." in text and f"{exercise.variable} = {answer!r}" not in text
+            assert len(repr(answer)) < 5 or repr(answer) not in text, f"{exercise.label}: in another exercise"
     zipped = ROOT / "_build" / "course" / "students"
     for path in zipped.rglob("*.*") if zipped.is_dir() else ():
         if path.suffix in (".ipynb", ".html", ".md", ".py", ".csv"):
             text = path.read_text(encoding="utf-8")
             assert not [line for line in told if line in text], path
             assert "attn-fig-title" not in text and "answers.yml" not in text
+
+
+def test_the_packages_that_students_install_hold_no_finding():
+    told = findings() | {claim["says"] for claim in CLAIMS.values()}
+    for package in PACKAGES:
+        for path in package.rglob("*.*"):
+            text = "" if path.suffix == ".pyc" else path.read_text(encoding="utf-8")
+            assert not [line for line in told if line in text], path
 
 
 def test_what_is_sealed_is_read_by_who_enters_it_alone(capsys):

@@ -1,13 +1,12 @@
 """The claims of the three papers and what decides them; how well tests tell attention of known quality from bad."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
 from attn_book.derived import measured
-from attn_core import Run
+from attn_core import Run, store
 from attn_core.run import COUNTED
 
 PAPERS = {
@@ -17,7 +16,7 @@ PAPERS = {
     "ours": "This book",
 }
 
-_FILE = yaml.safe_load(Path(__file__).with_name("verdict.yml").read_text(encoding="utf-8"))
+_FILE = yaml.safe_load((store.reported_folder() / "claims.yml").read_text(encoding="utf-8"))
 TESTS = _FILE["tests"]
 CLAIMS = _FILE["claims"]
 

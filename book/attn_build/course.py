@@ -70,7 +70,6 @@ class Exercise:
 class Lesson:
     """What a session takes of a page: its question, the cells of its ten lines, its exercises."""
 
-    name: str
     question: str
     ten_lines: list[str]
     exercises: list[Exercise]
@@ -131,7 +130,7 @@ def lesson(root: Path, name: str, answers: dict) -> Lesson:
         body = next(filter(None, (re.search(form.format(label=label), whole, LINES) for form in SOLUTIONS)))[1]
         exercises.append(Exercise(label, title, text.strip(), solution(body, cells), answers.get(label)))
     question = re.search(r"^# (.*)$", whole, re.MULTILINE)
-    return Lesson(name, question[1] if question else name, ten_lines(cells), exercises)
+    return Lesson(question[1] if question else name, ten_lines(cells), exercises)
 
 
 def solution(body: str, cells: list[NotebookNode]) -> list[tuple[bool, str]]:
@@ -208,6 +207,8 @@ def write_course(root: str | Path | None = None) -> Path:
     shutil.rmtree(target, ignore_errors=True)
     students = target / "students"
     instructors = target / "instructors"
+    if not numbers_of(PLAN, root):
+        raise AttnError("there is no built book to make the course from; type: make course")
     every = sessions(root)
     for session in every:
         write_session(session, root, students / session.name, instructors)
@@ -255,8 +256,6 @@ def guess_answers(root: Path) -> dict[str, str]:
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:
     """Slides and handouts of the built book, with the style sheets that they name."""
     built = root / "_build" / "html"
-    if not (built / SLIDES).is_dir():
-        return
     for folder in (students, instructors):
         shutil.copytree(built / "_static", folder / "_static", ignore=shutil.ignore_patterns("*.js", "sst*", "*.png"))
         made(folder / SLIDES / "handouts.html")
