@@ -4,6 +4,7 @@ The complete book is built by `make book`; here its parts are tested without bui
 """
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -14,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import devtools
+import nbformat
 import psutil
 import pyarrow as pa
 import pytest
@@ -167,6 +169,31 @@ def small_book(root: Path, **sources: str) -> Path:
     toc = {"format": "jb-book", "root": "index", "chapters": [{"file": name} for name in sources]}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
     return root
+
+
+@pytest.mark.faults
+def test_a_flipped_byte_in_an_executed_page_runs_it_again(tmp_path, capsys, monkeypatch):
+    """Outputs included: a number that was edited there does not get into the book."""
+    monkeypatch.setattr(build, "common_stamp", lambda root: "fixed")
+    drawn = "import matplotlib.pyplot as plt\nfrom IPython.display import HTML, display\nplt.plot([1, 2])\n"
+    root = small_book(tmp_path, one=drawn + "display(HTML('<b>a</b>\\n<i>b</i>'))\nprint('accuracy .81\\nf1 .80')")
+    assert build.execute_pages(root) == []
+    path = sources.executed(root, "one")
+    whole = path.read_text()
+    outputs = [whole.index("accuracy .81") + 10, whole.index("image/png") + 300, whole.index("<b>a") + 3]
+    cells = (whole.index('"cells"'), whole.index('"metadata": {\n  "attn"'))
+    capsys.readouterr()
+    for place in [*outputs, *random.Random(0).sample(range(*cells), 60)]:
+        changed = chr(ord(whole[place]) ^ 1)
+        path.write_text(whole[:place] + changed + whole[place + 1 :])
+        same = sources.read_notebook(path) == nbformat.reads(whole, as_version=4)
+        with monkeypatch.context() as patched:
+            patched.setattr(build, "execute", lambda *_: path)
+            with suppress(AttributeError):  # of a page that is none any more, nothing can be told
+                build.execute_pages(root)
+        assert f"{int(not same)} to run" in capsys.readouterr().out, whole[place - 20 : place + 20]
+    path.write_text(whole)
+    assert build.execute_pages(root) == [] and "0 to run" in capsys.readouterr().out
 
 
 def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys, monkeypatch):

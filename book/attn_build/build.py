@@ -22,7 +22,7 @@ from attn_build.plain import MARKUP
 from attn_build.rendering import redirect, sphinx, toc_pages
 from attn_build.running import PACKAGES, execute, sweep_away
 from attn_build.slides import write_kit
-from attn_build.sources import executed, pages, read_notebook, repository, writable
+from attn_build.sources import edited, executed, pages, read_notebook, repository, writable
 from attn_build.student import write_student
 from attn_core import store
 from attn_core.corpora.files import digest, sha256
@@ -93,7 +93,11 @@ def execute_pages(root: Path) -> list[str]:
     }
     before = {name: read_notebook(executed(root, name)).metadata.get("attn", {}) for name in stamps}
     # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
-    todo = [name for name in stamps if before[name].get("stamp") != stamps[name] or before[name].get("shortened")]
+    todo = [
+        name
+        for name, about in before.items()
+        if about.get("stamp") != stamps[name] or about.get("shortened") or edited(executed(root, name))
+    ]
     todo.sort(key=lambda name: before[name].get("seconds", 0.0), reverse=True)
     print(f"{len(stamps)} pages, {len(todo)} to run, {len(stamps) - len(todo)} unchanged", flush=True)
     failures = []
@@ -118,8 +122,7 @@ def cores() -> int:
 def common_stamp(root: Path) -> str:
     """Hash of what every page may depend on: the packages, the archive, the data of the book, the locked versions."""
     folders = [root / "data" / name for name in ("archive", "reported", "measured", "examples")]
-    groups = [*(package.rglob("*.*") for package in PACKAGES), root.glob("requirements.lock")]
-    groups += [folder.rglob("*") for folder in folders]
+    groups = [*(folder.rglob("*") for folder in (*PACKAGES, *folders)), root.glob("requirements.lock")]
     hashes: list[object] = [sys.version_info[:2]]
     for path in sorted(path for group in groups for path in group if path.is_file() and path.suffix != ".pyc"):
         base = next((package.parent for package in PACKAGES if path.is_relative_to(package)), root)
@@ -133,7 +136,7 @@ def common_stamp(root: Path) -> str:
 def review(root: Path) -> list[str]:
     """Pages that are not in the table of contents, tracebacks in outputs; prints gaps and stderr."""
     toc = toc_pages(root)
-    names = list(pages(root))
+    names = pages(root)
     problems = [
         f"notebooks/{name}.md is not in book/_toc.yml; add it (or begin a draft's name with _)"
         for name in names
@@ -163,5 +166,5 @@ def write_status(root: Path) -> None:
     def plain(text: str) -> str:
         return escape(text).translate(MARKUP)
 
-    values = {"pages": ran, "runs": len(store.keys(archive)), "seal": seal, "plain": plain, "repr": repr}
-    write(root / "book" / "status.md", "status.jinja", **values)
+    runs = len(store.keys(archive))
+    write(root / "book" / "status.md", "status.jinja", pages=ran, runs=runs, seal=seal, plain=plain, repr=repr)

@@ -110,7 +110,7 @@ def execute(
             book = in_book(here, name)
             notebook = readable(mark(notebook, declares.defaults, values, book), here, target, built_page_of(here))
     about["seconds"] = time.perf_counter() - start
-    notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), **about}
+    notebook.metadata.setdefault("attn", {}).update(about)
     return write_notebook(tidy(notebook), target)
 
 

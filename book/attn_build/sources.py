@@ -150,21 +150,22 @@ def read_notebook(path: Path) -> NotebookNode:
 
 def write_notebook(notebook: NotebookNode, target: Path) -> Path:
     """Write a notebook whole or not at all, with a hash by which `edited` knows it again. Returns the file."""
-    notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), "cells": cells_digest(notebook)}
+    notebook.metadata.setdefault("attn", {})["cells"] = cells_digest(notebook)
     with writing(target), replacing(target) as file:
         file.write(nbformat.writes(notebook).encode())
     return target
 
 
 def edited(path: Path) -> bool:
-    """Whether a file is anything but a notebook as `write_notebook` left it, outputs apart."""
+    """Whether a file is anything but a notebook as `write_notebook` left it; outputs count in the book's own pages."""
     notebook = read_notebook(path)
     return path.exists() and notebook.metadata.get("attn", {}).get("cells") != cells_digest(notebook)
 
 
 def cells_digest(notebook: NotebookNode) -> str:
-    """SHA-256 of what a notebook's cells hold, outputs apart."""
-    return digest([[cell.cell_type, cell.source] for cell in notebook.cells])
+    """SHA-256 of what a notebook's cells hold, outputs apart; of all that a page of the book's build is."""
+    whole = "stamp" in notebook.metadata.get("attn", {})
+    return digest([[cell.cell_type, cell if whole else cell.source] for cell in notebook.cells])
 
 
 @contextmanager
