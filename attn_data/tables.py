@@ -142,7 +142,7 @@ def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) ->
                     raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
             values = [[value.strip() for value in row] for row in block]
             table = pandas.DataFrame(values, numbers, names)
-            table.attrs["form"] = f"{file.encoding.removesuffix('-sig')}, {delimiter.replace(chr(9), 'tab')}"
+            table.attrs["form"] = f"{file.encoding.removesuffix('-sig')}, parted by {delimiter.replace(chr(9), 'tab')}"
             yield table
             count += len(block)
     if count == 0:

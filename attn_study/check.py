@@ -31,6 +31,7 @@ from attn_core.measures import bootstrap_interval, tvd
 from attn_core.traces import Traces, attending_only, decisions, output_change, probabilities, totals, with_ties
 from attn_core.tracing.arguments import evaluating
 from attn_study.adapters import Adapter, Words, adapter_of
+from attn_study.numbers import mean_interval
 
 TOKENS = 4096
 """Words read at once: a transformer keeps every layer's weights of them."""
@@ -106,13 +107,13 @@ class Check:
     def report(self) -> str:
         """The verdict in words, a sentence a test, and which tests were not run."""
         top = self.table.loc["top word"]
-        verdict = VERDICTS[top["side"]]
-        if top["side"] == 1 and top["high"] < 0.5:
+        verdict = VERDICTS[top.side]
+        if top.side == 1 and top.high < 0.5:
             verdict += ", though in fewer than half of the texts"
         lines = [f"Verdict: {verdict}."]
         for name, row in self.table.iterrows():
             above, below = SIDES.get(str(name), MORE)
-            side = {1: above, -1: below, 0: "undecided"}[row["side"]]
+            side = {1: above, -1: below, 0: "undecided"}[row.side]
             lines.append(SENTENCES[str(name)].format(**row.drop("side"), side=side))
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
         lines.append(
@@ -230,13 +231,13 @@ def shown(items: Sequence, doing: str, progress: bool) -> tqdm:
 def tokenised(adapter: Adapter, texts: Sequence) -> tuple[list[Words], ndarray]:
     """The words of the different texts, and the places (D,) of these; AttnError for a text without words, and none."""
     place_of: dict[tuple[str, ...], int] = {}
+    if isinstance(texts, str) or not len(texts):
+        raise AttnError("there is no list of texts; give one, of one text at least")
     for place, text in enumerate(texts):
         words = tuple(adapter.tokens(text) if isinstance(text, str) else text)
         if not words:
             raise AttnError(f"text {place} has no words; leave it out")
         place_of.setdefault(words, place)
-    if not place_of:
-        raise AttnError("there are no texts; give a list of them")
     return [list(words) for words in place_of], np.array(list(place_of.values()))
 
 
@@ -393,17 +394,17 @@ def tested(documents: pd.DataFrame) -> pd.DataFrame:
         if column not in documents:
             continue
         values = documents[[column, chance] if chance else [column]].dropna()
-        low, high = bootstrap_interval(values[column])
+        value, low, high, counted = mean_interval(values[column].to_numpy()[None])
         side = 0
-        if chance and len(values) >= FEW:
-            difference = bootstrap_interval(values[column] - values[chance])
-            side = int(difference[0] > 0) - int(difference[1] < 0)
+        if chance and counted >= FEW:
+            least, most = bootstrap_interval(values[column] - values[chance])
+            side = int(least > 0) - int(most < 0)
         rows[name] = {
-            "value": values[column].mean(),
+            "value": value,
             "low": low,
             "high": high,
             "chance": values[chance].mean() if chance else np.nan,
             "side": side,
-            "texts": len(values),
+            "texts": counted,
         }
-    return pd.DataFrame(rows).T.astype({"side": int, "texts": int}).rename_axis("test")
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("test")

@@ -46,8 +46,8 @@ SIGNED = ("gain over equal weights", "top word beyond chance")
 NO_DELETIONS = "deletions are not read of this model"
 ALL_NAN = "no text has it"
 
-HOLDS = "holds"
-DOES_NOT = "does not"
+HOLDS = "yes"
+DOES_NOT = "no"
 OPEN = "cannot be said"
 """Verdicts."""
 
@@ -148,13 +148,13 @@ def between(seeds: list[pd.DataFrame]) -> ndarray:
 def mean_interval(values: ndarray, least: float = 0.0) -> tuple[float, float, float, int]:
     """Mean of values (S, D), the ends of its 95 % bootstrap interval over seeds and texts, both drawn anew, and how
     many texts have one. NaN entries are left out. least: that a value can be."""
+    present = ~np.isnan(values)
+    if not present.any():
+        return np.nan, np.nan, np.nan, 0
     seeds, texts = values.shape
     rng = np.random.default_rng(0)
     seed_counts = rng.multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)  # how often each is drawn
     text_counts = rng.multinomial(texts, np.full(texts, 1 / texts), RESAMPLES)
-    present = ~np.isnan(values)
-    if not present.any():
-        return np.nan, np.nan, np.nan, 0
     sums = (seed_counts @ np.where(present, values, 0.0) * text_counts).sum(axis=1)
     sizes = (seed_counts @ present.astype(float) * text_counts).sum(axis=1)
     value = float(values[present].mean())
@@ -187,7 +187,7 @@ def ends(value: float, drawn: ndarray, texts: int, least: float = 0.0) -> tuple[
 
 
 def verdict(low: float, high: float, line: float, margin: float = 0.0) -> str:
-    """Whether a number lies above a line by its interval; it does not where it is above by the margin at most."""
+    """Whether a number lies above a line by its interval; no where it is above by the margin at most."""
     if low > line:
         return HOLDS
     return DOES_NOT if high < line + margin else OPEN

@@ -23,7 +23,7 @@ WARNINGS = {
 
 
 class Sentence(NamedTuple):
-    """A question, its verdict (holds, does not, cannot be said), and the numbers that it hangs on, in words."""
+    """A question, its verdict (yes, no, cannot be said), and the numbers that it hangs on, in words."""
 
     question: str
     verdict: str
@@ -65,13 +65,13 @@ def sentences(table: pd.DataFrame, powers: pd.DataFrame) -> list[Sentence]:
         Sentence(
             "Does its top word matter?",
             top,
-            f"In {said(rows, 'top word')} of the texts the most attended word is the one whose deletion moves the "
-            f"output most; a word drawn at random is in {said(rows, 'top word by chance')}.",
+            "The share of texts whose most attended word is the one whose deletion moves the output most is "
+            f"{said(rows, 'top word')}; for a word drawn at random it is {said(rows, 'top word by chance')}.",
         ),
         Sentence(
             "Does a test of the book tell anything here?",
             HOLDS if telling else none_tells,
-            f"Of {len(words)} tests {len(telling)} are shown to tell good attention from the same weights dealt anew"
+            f"Tests shown to tell good attention from the same weights dealt anew: {len(telling)} of {len(words)}"
             f"{': ' if telling else ''}{'; '.join(telling)}.",
         ),
     ]
@@ -117,7 +117,7 @@ def panels(table: pd.DataFrame, models: list[Traces], names: tuple[str, ...] = (
     for name, ax in zip(names, axes[:, 0], strict=True):
         figure.set_label(PANELS[name](ax, table.set_index("number"), models))
         if len(names) > 1:
-            ax.set_title(figure.get_label(), loc="left")
+            ax.set_title(figure.get_label(), loc="left", wrap=True)
     return figure
 
 
@@ -125,7 +125,7 @@ def draw_alone(ax, rows: pd.DataFrame, models: list[Traces]) -> str:
     """How many words of a text alone give its decision: a histogram over texts, all seeds."""
     shares = np.concatenate([echo(traces)["echo"] for traces in models])
     ax.hist(shares, np.linspace(0, 1, 21), weights=np.full(len(shares), 1 / len(shares)))
-    ax.set(xlabel="share of a text's words that alone decide as the text does", ylabel="share of texts", xlim=(0, 1))
+    ax.set(xlabel="share of words that alone decide as their text", ylabel="share of texts", xlim=(0, 1))
     return f"In {rows.value['locked']:.0%} of the texts every word alone decides"
 
 
@@ -139,6 +139,7 @@ def draw_bars(ax, rows: pd.DataFrame, labels: dict[str, str], axis: str) -> None
         ax.plot([row.low, row.high], [place, place], linewidth=3, color="C0")
         ax.plot(row.value, place, "o", color="C0", markersize=8)
         ax.annotate(f"{row.value:.2f}", (row.high, place), (6, 0), textcoords="offset points", va="center")
+    ax.margins(x=0.2)  # for the numbers
     ax.set(
         yticks=range(len(labels)),
         yticklabels=labels.values(),
@@ -146,7 +147,6 @@ def draw_bars(ax, rows: pd.DataFrame, labels: dict[str, str], axis: str) -> None
         xlabel=axis,
         xlim=(0, None),
     )
-    ax.margins(x=0.2)
 
 
 def draw_top(ax, rows: pd.DataFrame, _: list[Traces]) -> str:
@@ -166,7 +166,7 @@ def draw_twin(ax, rows: pd.DataFrame, _: list[Traces]) -> str:
         "farthest, dealt anew": "… of dealt weights",
         "another seed": "another seed",
     }
-    draw_bars(ax, rows, labels, "distance to the model's weights (JSD, at most 0.69)")
+    draw_bars(ax, rows, labels, "distance to the model's weights (JSD, ≤ 0.69)")
     farthest = rows.value["farthest twin"]
     return f"Weights with the same output lie {farthest:.2f} away, any at most {rows.value['ceiling']:.2f}"
 

@@ -53,7 +53,7 @@ class Cleaned:
     notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """As in: 5 empty, 60 duplicates dropped; classes neg 85 : pos 15 %; read as cp1252, ;"""
+        """As in: 5 empty, 60 duplicates dropped; classes neg 85 : pos 15 %; read as cp1252, parted by ;"""
         share = self.rows["label"].value_counts(normalize=True)
         classes = " : ".join(f"{name} {100 * share[name]:.0f}" for name in self.classes)
         sizes = self.rows["split"].value_counts()

@@ -104,6 +104,7 @@ def test_attention_on_the_deciding_word_is_found_and_elsewhere_is_not():
     texts = texts_with_a_cue()
     right = check(Pointer("good"), texts, progress=False)
     assert right.table.loc["top word", "value"] == 1 and right.table.loc["top word", "side"] == 1
+    assert right.table.loc["top word", "low"] == pytest.approx(1 - 3 / len(texts)), "another text may differ"
     wrong = check(Pointer("film"), texts, progress=False)
     assert wrong.table.loc["top word", "value"] == 0 and wrong.table.loc["top word", "side"] == -1
     even = check(Pointer("nowhere"), texts, progress=False)
@@ -164,7 +165,8 @@ def test_a_model_that_will_not_do_is_refused_in_one_line(bilstm):
         (lambda: check(model, ["a"], progress=False), "Classifier has no tokens; give it"),
         (lambda: check(model, ["a"], vocabulary=["a"], progress=False), "begins with <pad>"),
         (lambda: check(pointer, ["a", " "], progress=False), "text 1 has no words"),
-        (lambda: check(pointer, [], progress=False), "no texts"),
+        (lambda: check(pointer, [], progress=False), "no list of texts"),
+        (lambda: check(pointer, "one text", progress=False), "no list of texts"),
         (lambda: check(pointer, ["a"], labels=[1, 2], progress=False), "2 labels for 1 texts"),
     ):
         with pytest.raises(AttnError, match=what) as error:

@@ -249,8 +249,8 @@ def write_session(session: Session, root: Path, students: Path, instructors: Pat
 def guess_answers(root: Path) -> dict[str, str]:
     """Number of a guess -> its answer, from the page on teaching."""
     text = glued(pages(root)[PLAN].read_text(encoding="utf-8"), numbers_of(PLAN, root))
-    key = re.search(r"^:::\{admonition\} The answers\n.*?\n(.*?)^:::$", text, LINES)
-    return dict(re.findall(r"\*\*(\d)\*\* (.*?)(?= \*\*\d\*\* |$)", key[1].strip())) if key else {}
+    [key] = re.findall(r"^:::\{admonition\} The answers\n.*?\n(.*?)^:::$", text, LINES)
+    return dict(re.findall(r"\*\*(\d)\*\* (.*?)(?= \*\*\d\*\* |$)", key.strip()))
 
 
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:
