@@ -23,6 +23,7 @@ import pyarrow
 import pyarrow.json
 
 from attn_core.corpora.catalogue import Corpus, Source
+from attn_core.corpora.files import half_written
 
 LARGEST_DOWNLOAD = 2 * 10**9
 """Bytes; the largest official file, Amazon's reviews, has a third of it."""
@@ -82,7 +83,7 @@ def fetch(source: Source, folder: Path) -> Path:
 def read(entry: Corpus, sources: list[Source], downloads: Path) -> dict[str, pandas.DataFrame]:
     """split -> table of a data set from its official files. Errors as of `fetch` and `unpack`."""
     archives = [fetch(source, downloads) for source in sources]
-    with TemporaryDirectory(dir=downloads) as folder:
+    with TemporaryDirectory(prefix=half_written(), dir=downloads) as folder:
         for path in archives:
             if path.suffix != ".csv":  # those are read where they lie
                 unpack(path, Path(folder))

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -32,6 +33,9 @@ pytestmark = [
     pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults"),
 ]
 
+LIBRARIES = ("torchinductor", "pip-", "org.chromium", ".org.chromium")
+"""How the names of what libraries leave in the folder of temporary files begin."""
+
 RESULTS = ("accuracy", "auc", "n_test", "fingerprints")
 PAGE = (
     "# A page\n\n```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n"
@@ -39,6 +43,11 @@ PAGE = (
 )
 BUILD = "import sys; from attn_build.build import build; sys.exit(build(sys.argv[1], html=False))"
 KIT = "import sys; from pathlib import Path; from attn_build.slides import write_kit; write_kit(Path(sys.argv[1]))"
+COURSE = (
+    "import sys; from pathlib import Path; from attn_build.course import publish, write_course; "
+    "from attn_build.running import sweep_away; "  # as the book does, which `make course` builds before
+    "root = Path(sys.argv[1]); sweep_away(root); publish(root, write_course(root))"
+)
 
 
 def runs_of(folder: Path) -> dict:
@@ -50,6 +59,14 @@ def runs_of(folder: Path) -> dict:
         numbers = result.numbers.sort_values(list(store.NAMES)).round(9).to_csv(index=False)
         stored[key] = [[result.record.get(name) for name in RESULTS], numbers]
     return stored
+
+
+def members_of(path: Path) -> dict[str, bytes | None]:
+    """Name -> content of the files in a .zip; None of PDFs and wheels, which hold the time at which they were made."""
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        return {name: None if name.endswith((".pdf", ".whl")) else archive.read(name) for name in names}
 
 
 def outputs_of(path: Path) -> list[str]:
@@ -89,11 +106,14 @@ class Command:
             (self.place / "book" / "_toc.yml").write_text(
                 "format: jb-book\nroot: one\nchapters:\n- file: two\n- file: three\n"
             )
-        if kind == "kit":
+        if kind in ("kit", "course"):
             html = ROOT / "_build" / "html"
             if not html.is_dir():
                 pytest.skip("no built book; `make book` writes it")
             shutil.copytree(html, self.place / "_build" / "html")
+        if kind == "course":
+            unneeded = shutil.ignore_patterns("data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*")
+            shutil.copytree(ROOT, self.place, ignore=unneeded, dirs_exist_ok=True)
 
     def words(self) -> list[str]:
         module = [sys.executable, "-m", "attn_core"]
@@ -105,6 +125,7 @@ class Command:
             "study": [*module, *study],
             "book": [sys.executable, "-c", BUILD, str(self.place)],
             "kit": [sys.executable, "-c", KIT, str(self.place)],
+            "course": [sys.executable, "-c", COURSE, str(self.place)],
         }[self.kind]
 
     def start(self) -> subprocess.Popen:
@@ -141,16 +162,23 @@ class Command:
         if self.kind == "book":
             return [outputs_of(path) for path in sorted((self.place / "book").glob("*.ipynb"))]
         teach = self.place / "_build" / "html"
+        if self.kind == "course":
+            published = self.place / "_build" / "published"
+            return [
+                members_of(teach / "teach" / "course-kit.zip"),
+                members_of(teach / "teach" / "course-students.zip"),
+                (teach / "course.html").read_bytes(),
+                {str(path.relative_to(published)): path.read_bytes() for path in published.rglob("*.ipynb")},
+            ]
         return {str(path.relative_to(teach)): path.read_bytes() for path in sorted(teach.rglob("*.html"))}
 
     def left(self) -> list[Path]:
         """What is half-written: none of it is left after a whole run."""
-        return [path for path in self.place.rglob(".*@*") if not path.name.endswith(".lock")] + [
-            path for path in (self.place / "tmp").iterdir() if path.name.startswith((".", "attn"))
-        ]
+        temporary = [path for path in (self.place / "tmp").iterdir() if not path.name.startswith(LIBRARIES)]
+        return temporary + [path for path in self.place.rglob(".*@*") if not path.name.endswith(".lock")]
 
 
-@pytest.mark.parametrize("kind", ["sweep", "pack", "execute", "study", "book", "kit"])
+@pytest.mark.parametrize("kind", ["sweep", "pack", "execute", "study", "book", "kit", "course"])
 def test_sigkill_at_any_moment(kind, tmp_path):
     """Ten kills at random moments of the time that a whole run takes; then a whole one, equal to one that never was."""
     whole = Command(tmp_path, kind)

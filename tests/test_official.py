@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, special, tar, zipped
 
+from attn_core import store
 from attn_core.corpora import encode, files
 from attn_core.corpora.catalogue import SOURCES, Source
 from attn_core.errors import AttnError
@@ -136,6 +137,25 @@ def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(of
     path = offer(name, archive)
     with pytest.raises(AttnError, match="more than 40,000 bytes|outside"):
         read(name, "train")
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def die(self, *_):
+        raise Killed
+
+    path = offer("cnn", WHOLE)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(official.TemporaryDirectory, "cleanup", lambda self: self._finalizer.detach())
+        patched.setattr(official, "READERS", official.READERS | {"cnn": die})
+        read("cnn", "train")
+    (left,) = [each for each in path.parent.iterdir() if each != path]
+    assert left.is_dir() and list(left.rglob("train.txt"))
+    monkeypatch.setattr(store.psutil, "pid_exists", lambda number: False)
+    store.sweep_away(files.cache_folder())
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -1,15 +1,22 @@
 """What runs the pages and builds the book of them. No page needs it: what pages call is `attn_book`."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import FileSystemLoader
 
 from attn_book import page
+from attn_core.corpora.files import half_written
 
 TEMPLATES = page.TEMPLATES.overlay(loader=FileSystemLoader(Path(__file__).parent))
 PARTS: Any = TEMPLATES.get_template("parts.html").module
 """The macros of parts.html."""
+
+
+def scratch_folder() -> TemporaryDirectory:
+    """A folder that goes when it is left; what a killed command leaves of it, the next one sweeps away."""
+    return TemporaryDirectory(prefix=half_written(), ignore_cleanup_errors=True)
 
 
 def write(target: Path, template: str, **values: object) -> None:

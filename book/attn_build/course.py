@@ -217,9 +217,9 @@ def write_course(root: str | Path | None = None) -> Path:
     for path in sorted((root / "book" / "projects").glob("*.*")):
         folder = instructors if path.stem.endswith("-report") else students
         shutil.copy(path, made(folder / "projects" / path.name))
-    wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    wheel += ["--wheel-dir", str(students), str(root)]
-    subprocess.run(wheel, check=True, capture_output=True)
+    shutil.rmtree(root / "build", ignore_errors=True)  # of an earlier wheel: what was removed since would go in
+    wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(students)]
+    subprocess.run([sys.executable, *wheel, str(root)], check=True, capture_output=True)
     for folder in (target, students):
         write(folder / "README.md", "course.jinja", students=folder == students, sessions=every)
     shutil.make_archive(str(root / "_build" / "course-students"), "zip", students)

@@ -2,11 +2,10 @@
 
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from attn_build import TEMPLATES
+from attn_build import TEMPLATES, scratch_folder
 from attn_build.rendering import toc_pages
 from attn_build.slides import Tree, built_page
 from attn_build.sources import repository
@@ -54,7 +53,7 @@ def printed(sheet: Path, target: Path) -> Path | None:
     """Print a file of HTML; returns the PDF, or None where there is no Chromium."""
     if CHROMIUM is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+    with scratch_folder() as profile:
         command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", f"--print-to-pdf={target}", sheet.as_uri()]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not target.is_file():

@@ -6,18 +6,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import yaml
 from bs4 import BeautifulSoup
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from attn_build import PARTS
+from attn_build import PARTS, scratch_folder
 from attn_build.plain import named
 from attn_build.running import execute, git, kernel_environment
 from attn_build.sources import declaration, locate, read_source, repository
@@ -73,16 +71,23 @@ def sphinx(root: Path) -> list[str]:
     command = [sys.executable, "-c", PROCESS, "build", "book", "--config", "_config.yml", "--path-output", "."]
     command += ["-n", "-W", "--keep-going", "--all"]
     environment = {**os.environ, **kernel_environment(str(log.parent)), "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
-    options: dict[str, Any] = {"cwd": root, "env": environment, "stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdout=file, start_new_session=True, **options)
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            command,
+            cwd=root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
             status = process.wait()
         finally:
             with suppress(ProcessLookupError, AttributeError):
                 os.killpg(process.pid, signal.SIGKILL)
-            if process.stdin:
-                process.stdin.close()
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     problems = [line.strip() for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL):", line)]
     if status and not problems:
@@ -221,7 +226,7 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
 
     name = Path(page).name
     target = notebook.with_suffix(".html")
-    with tempfile.TemporaryDirectory(prefix="attn-") as scratch:
+    with scratch_folder() as scratch:
         book = Path(scratch) / "book"
         built = Path(scratch) / "_build" / "html"
         shutil.copytree(root / "book" / "_static", book / "_static")

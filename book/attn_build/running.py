@@ -28,7 +28,7 @@ import attn_core
 import attn_data
 import attn_study
 from attn_book.page import minus
-from attn_build import PARTS
+from attn_build import PARTS, scratch_folder
 from attn_build.plain import mark, named, readable
 from attn_build.sources import (
     convert,
@@ -42,7 +42,7 @@ from attn_build.sources import (
     write_notebook,
 )
 from attn_core import foreign, store
-from attn_core.corpora.files import half_written, say
+from attn_core.corpora.files import say
 from attn_core.errors import AttnError, Damaged, one_line
 from attn_core.results import AbsentRun
 
@@ -154,11 +154,12 @@ def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> Non
     count = sum(cell.cell_type == "code" for cell in notebook.cells)
     with (
         tqdm(total=count, desc=name, unit="cell", disable=quiet) as bar,
-        tempfile.TemporaryDirectory(prefix=half_written(), ignore_cleanup_errors=True) as scratch,
+        scratch_folder() as scratch,
     ):
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
         may_use_socket = os.name == "posix" and len(scratch) < 90
         sockets = {"transport": "ipc", "ip": f"{scratch}/kernel"} if may_use_socket else {}
+        sockets["connection_file"] = f"{scratch}/connection.json"  # else it outlives a kill
         client = NotebookClient(
             notebook,
             timeout=CELL_SECONDS,
