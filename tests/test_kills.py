@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from pathlib import Path
@@ -82,14 +83,14 @@ class Command:
         self.place = place / kind
         self.place.mkdir()
         self.kind = kind
+        self.temporary = Path(tempfile.mkdtemp(prefix="kills"))  # a short name: Chromium puts sockets there
         self.environment = {
             **os.environ,
             "ATTN_CACHE": str(self.place / "cache"),
-            "TMPDIR": str(self.place / "tmp"),
+            "TMPDIR": str(self.temporary),
             "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
             "TRIAL": str(self.place),
         }
-        (self.place / "tmp").mkdir()
         if kind in ("sweep", "pack"):
             grid(self.place, "[0, 1, 2, 3]")
         if kind == "pack":
@@ -174,7 +175,7 @@ class Command:
 
     def left(self) -> list[Path]:
         """What is half-written: none of it is left after a whole run."""
-        temporary = [path for path in (self.place / "tmp").iterdir() if not path.name.startswith(LIBRARIES)]
+        temporary = [path for path in self.temporary.iterdir() if not path.name.startswith(LIBRARIES)]
         return temporary + [path for path in self.place.rglob(".*@*") if not path.name.endswith(".lock")]
 
 
@@ -204,6 +205,8 @@ def test_sigkill_at_any_moment(kind, tmp_path):
     killed.finish()
     assert killed.result() == right and right
     assert not killed.left()
+    for command in (whole, killed):
+        shutil.rmtree(command.temporary)
 
 
 def test_two_sweeps_a_book_and_a_page_at_once(tmp_path):
@@ -218,4 +221,6 @@ def test_two_sweeps_a_book_and_a_page_at_once(tmp_path):
         reference.finish()
         assert command.result() == reference.result()
         assert not command.left()
+        shutil.rmtree(command.temporary)
+        shutil.rmtree(reference.temporary)
     assert len(commands[0].result()) == 4 and TINY
