@@ -3,6 +3,7 @@
 `make test-faults` alone runs these: ten kills of each command.
 """
 
+import io
 import os
 import random
 import shutil
@@ -62,12 +63,16 @@ def runs_of(folder: Path) -> dict:
     return stored
 
 
-def members_of(path: Path) -> dict[str, bytes | None]:
-    """Name -> content of the files in a .zip; None of PDFs and wheels, which hold the time at which they were made."""
+def members_of(path: Path | io.BytesIO) -> dict:
+    """Name -> content of the files in an archive, and of those in archives in it; None of PDFs, which hold the time."""
+    contents: dict = {}
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-        return {name: None if name.endswith((".pdf", ".whl")) else archive.read(name) for name in names}
+        for name in archive.namelist():
+            contents[name] = None if name.endswith(".pdf") else archive.read(name)
+            if name.endswith((".zip", ".whl")):
+                contents[name] = members_of(io.BytesIO(contents[name]))
+    return contents
 
 
 def outputs_of(path: Path) -> list[str]:
