@@ -2,7 +2,8 @@
 
 Moodle has no schema of its own; its XML is parsed back and compared. The schema of QTI 2.1 is not to be had from a
 package index: what is checked instead stands in CHILDREN and ATTRIBUTES, by the information model of version 2.1, for
-the elements that the items use. A platform's import was not tried."""
+the elements that the items use. Once, by hand, pyslet 0.7, another implementation of QTI 2.1, read all items and the
+test; it complained of nothing but the pairs of `tolerance`, which it cannot hold. A platform's import was not tried."""
 
 import re
 import zipfile
