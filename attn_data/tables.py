@@ -18,7 +18,6 @@ from itertools import chain, islice
 from pathlib import Path
 
 import pandas
-import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
 
@@ -63,8 +62,8 @@ def encoding_of(path: Path) -> str:
         data = file.read(SAMPLE)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if b"\0" in data[:1000]:  # every second byte of Western letters
-        return "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    if data[:1000].count(0) > 20:  # not some damage: in UTF-16 every second byte of Western letters
+        return "utf-16-be" if data[1] else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data)
         return "utf-8-sig"
@@ -112,7 +111,7 @@ def quotes_are_text(lines: list[str]) -> bool:
     rows = [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
     marked = [value for value in chain.from_iterable(rows) if value.startswith('"')]
     of_one_width = len(set(map(len, rows))) == 1
-    return of_one_width and not lines[0].startswith('"') and not all(map(DOUBLED.fullmatch, marked))
+    return of_one_width and lines[0][0] != '"' and not all(map(DOUBLED.fullmatch, marked))
 
 
 def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[pandas.DataFrame]:
@@ -132,20 +131,19 @@ def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) ->
         if delimiter == "\t":
             lines = list(lines)
             plain = quotes_are_text(lines)
-        quotechar = None if plain else '"'
-        filled = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=quotechar, strict=True))
+        filled = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=None if plain else '"', strict=True))
         names = renamed(path, next(filled, []), columns, optional)
         while block := list(islice(filled, 20_000)):
-            numbers = range(count + 1, count + 1 + len(block))
             for number, row in enumerate(block, count + 1):
                 if len(row) != len(names):
                     raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
             values = [[value.strip() for value in row] for row in block]
-            table = pandas.DataFrame(values, numbers, names)
+            table = pandas.DataFrame(values, columns=names)
+            table.index += count + 1
             table.attrs["form"] = f"{file.encoding.removesuffix('-sig')}, parted by {delimiter.replace(chr(9), 'tab')}"
             yield table
             count += len(block)
-    if count == 0:
+    if not count:
         raise AttnError(f"{path} holds no records")
 
 
@@ -219,7 +217,11 @@ def _json_rows(text: str) -> list | dict:
     try:
         rows = load(text)
     except json.JSONDecodeError:  # more than one value
-        rows = [load(line) for line in text.split("\n") if line.strip()]
+        lines = text.split("\n")
+        try:
+            rows = [load(line) for line in lines if line.strip()]
+        except json.JSONDecodeError as error:
+            raise ValueError(f"line {lines.index(error.doc) + 1}, column {error.colno}: {error.msg}") from error
     if isinstance(rows, dict) and not all(isinstance(values, dict | list) for values in rows.values()):
         return [rows]
     return rows

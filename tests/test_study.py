@@ -143,6 +143,17 @@ def test_a_quotation_mark_in_a_tsv_is_text(tmp_path):
     assert outcome(write(written, tmp_path / "b.tsv")) == outcome(written)
 
 
+def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
+    text = lines(BASE, ",").replace("the ", "the\0 ", 1)
+    assert outcome(text_file(tmp_path / "a.csv", text))[0]["data"][1] == outcome(BASE)[0]["data"][1]
+
+
+def test_a_broken_record_of_json_lines_is_named(tmp_path):
+    rows = [json.dumps(row) for row in BASE.to_dict("records")]
+    rows[6] = rows[6][:-3]
+    assert "line 7, column" in outcome(text_file(tmp_path / "a.jsonl", "\n".join(rows)))
+
+
 REFUSED = {
     "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
     "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
