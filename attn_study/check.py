@@ -7,7 +7,6 @@ this word says; if the logits under any weights are the mean of these, as in the
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -119,7 +118,7 @@ class Check:
         lines.append(
             "Intervals: 95 %, over texts of one model; another training may differ. Under ten texts nothing is decided."
         )
-        return "\n".join(fill(line, 72, subsequent_indent="    ") for line in lines)
+        return "\n\n".join(lines)
 
     __repr__ = report
 

@@ -121,6 +121,8 @@ def read(table: pd.DataFrame | str | Path, text: str, label: str, split: str) ->
     if isinstance(table, pd.DataFrame):
         names = renamed("the table", table.columns, (text, label), optional)
         return "the table", table.set_axis(names, axis=1)
+    if not isinstance(table, str | Path):
+        raise AttnError(f"a table is a DataFrame, or a file of one, and no {type(table).__name__}")
     path = Path(table)
     if not path.is_file() or ending(path) not in FORMS:
         raise AttnError(f"{path}: no such file, or none of {', '.join(FORMS)}, each also with .gz")

@@ -148,6 +148,11 @@ def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
     assert outcome(text_file(tmp_path / "a.csv", text))[0]["data"][1] == outcome(BASE)[0]["data"][1]
 
 
+def test_a_list_is_no_table():
+    with pytest.raises(AttnError, match="a table is a DataFrame, or a file of one, and no list"):
+        cleaned(["a text"])
+
+
 def test_a_broken_record_of_json_lines_is_named(tmp_path):
     rows = [json.dumps(row) for row in BASE.to_dict("records")]
     rows[6] = rows[6][:-3]
