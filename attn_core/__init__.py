@@ -11,6 +11,7 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     check, heat_map                 the tests that any model with attention can be put to; a text with its attention
 """
 
+import os
 from importlib import import_module
 
 from attn_core.corpora.catalogue import Corpus
@@ -39,6 +40,11 @@ __all__ = [
     "trace",
 ]
 
+# A thread that waits for another looks 3,000 times before it sleeps. GNU's 300,000 make a training
+# beside other programs over twice as slow; none, half as slow again on an idle machine. No number changes. The
+# setting is read when torch is loaded, which none of the imports above does.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 LAZY = {
     "check": "attn_study.check",

@@ -22,9 +22,8 @@ def data_kind(record: dict) -> str:
     statistics = record["statistics"]
     entry = catalogue.CATALOGUE[corpus]
     fraction = record["run"].get("fraction", 1.0)
-    train_source = str(statistics.get("train_source"))
-    test_source = str(statistics.get("test_source"))
-    if entry.generated or "generated" in train_source or "generated" in test_source:
+    sources = f"{statistics.get('train_source')} {statistics.get('test_source')}"
+    if entry.generated or "generated" in sources:
         return "generated"
     if record["run"]["encoder"].startswith(("han_", "flan_")):
         return _of_serrano(entry, statistics, fraction)
@@ -54,10 +53,7 @@ def printed_sizes() -> dict[str, dict[str, float]]:
     rows = rows.replace({"measure": {"train_size": "train", "test_size": "test"}}).query("measure in ('train', 'test')")
     rows = rows.drop_duplicates(["corpus", "measure", "group"], keep="last")  # corrections stand behind
     table = rows.pivot_table("reference", "corpus", "measure", "sum")
-    sizes = {}
-    for corpus in table.index:
-        sizes[str(corpus)] = table.loc[corpus].dropna().to_dict()
-    return sizes
+    return {corpus: table.loc[corpus].dropna().to_dict() for corpus in table.index}
 
 
 def count_documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
