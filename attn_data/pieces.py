@@ -40,6 +40,9 @@ RULES = 1
 RAW = {"sst": "text", "agnews": "description", "20news": "text", "imdb": "text"}
 """Corpus -> the column of its tables that holds what is read."""
 
+OWN: dict[str, pandas.Series] = {}
+"""Corpus of a reader's own texts -> these by doc_id, see `attn_study`; their pieces are not kept."""
+
 TREEBANK = (("-LRB-", "("), ("-RRB-", ")"), ("\\/", "/"), (" n't", "n't"), (" '", "'"))
 """Marks of SST's leaves, which are joined by blanks, and what they stand for."""
 
@@ -96,6 +99,8 @@ def pieces(texts: list[str]) -> list[list[int]]:
 
 def raw_texts(corpus: str, split: str, doc_ids: np.ndarray) -> list[str]:
     """The texts of the documents `doc_ids` of a split, `plain`; a dev split that was cut from train lies there."""
+    if corpus in OWN:
+        return [*OWN[corpus].loc[doc_ids]]
     entry = entry_of(corpus)
     column = RAW[corpus]
     if corpus == "20news":  # its ids count on from the training table into that of the test
@@ -112,7 +117,7 @@ def as_pieces(data: Encoded) -> Encoded:
     Kept in the cache under the checksums of tables and tokenizer. fingerprint: of the pieces' arrays and vocabulary.
     AttnError for a corpus whose raw text is not at hand.
     """
-    if data.name not in RAW:
+    if data.name not in (*RAW, *OWN):
         raise AttnError(f"MiniLM reads raw texts of {', '.join(RAW)}; of '{data.name}' there are none")
 
     def source() -> dict[str, str]:
@@ -130,7 +135,8 @@ def as_pieces(data: Encoded) -> Encoded:
         vocabulary = tokenizer().get_vocab()
         return {"vocabulary": sorted(vocabulary, key=vocabulary.__getitem__), "fingerprint": ""}, arrays
 
-    about, arrays = files.cached(files.cache_folder() / "arrays" / f"{data.name}-pieces", RULES, source, make)
+    where = files.cache_folder() / "arrays" / f"{data.name}-pieces"
+    about, arrays = make() if data.name in OWN else files.cached(where, RULES, source, make)
     splits = {}
     for split, documents in data.splits.items():
         ids, offsets = (arrays[f"{split} {name}"] for name in ("ids", "offsets"))

@@ -25,6 +25,7 @@ from attn_core.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_core.traces import Arrays, Traces
 from attn_core.training import jain, pretrained
 from attn_data.cleaning import clean_lower
+from attn_data.pieces import OWN
 from attn_study.numbers import numbers, per_text
 from attn_study.power import power
 from attn_study.report import Sentence, panels, sentences, warning
@@ -179,7 +180,7 @@ def study(
     Notes
     -----
     p is the probability of the last of two classes, of the predicted class of more. Tokens are spaCy's English ones in
-    lower case. What is trained is kept in the cache, texts are not.
+    lower case; MiniLM reads its own pieces of the raw texts. What is trained is kept in the cache, texts are not.
 
     Examples
     --------
@@ -268,6 +269,7 @@ def register(texts: Cleaned, words: dict[int, list[str]]) -> str:
         vectors="random",
     )
     foreign.register_corpus(entry, prepare, version=version)
+    OWN[name] = rows["text"]
     return name
 
 
@@ -285,11 +287,14 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
     training = len(parts(texts)["train"])
     if epochs is None and encoder not in PRETRAINED:
         epochs = int(np.clip(math.ceil(STEPS * BATCH / training), *EPOCHS))
-    shared: dict[str, Any] = {"corpus": corpus, "encoder": encoder, "epochs": epochs}
     if encoder in HIERARCHICAL:
         known = ", ".join((*ENCODERS, *PRETRAINED, *foreign.registered("encoder")))
         raise AttnError(f"encoder '{encoder}' reads texts cut into sentences; a study takes {known}")
-    return [Run(**shared, seed=seed, options=option) for seed in SEEDS[:seeds] for option in options]
+    return [
+        Run(corpus, encoder, seed=seed, epochs=epochs, options=option)  # type: ignore[arg-type]  # None: the recipe's
+        for seed in SEEDS[:seeds]
+        for option in options
+    ]
 
 
 def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Training:

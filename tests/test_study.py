@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -17,8 +18,12 @@ import attn_core
 from attn_build.running import execute
 from attn_cli import app
 from attn_cli.pages import outputs
+from attn_core.corpora.files import cache_folder
+from attn_core.corpora.text import SEP
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
+from attn_core.training import pretrained
+from attn_data import pieces
 from attn_study.numbers import auc, ends, macro_f1, mean_interval
 from attn_study.power import verdicts
 from attn_study.report import DOES_NOT, HOLDS, OPEN, verdict
@@ -382,6 +387,23 @@ def test_a_library_script_goes_from_a_frame_to_numbers_a_figure_and_a_heat_map(p
     ids = planted.trainings[0].data.splits["test"]
     logits = planted.models[0](**attn_core.tracing.inputs(planted.models[0], ids, np.arange(2)))
     assert np.allclose(logits.detach().numpy(), planted.traces[0].logits[:2], atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
+    """Two small layers of random weights, and pieces that are words; none of the texts is kept."""
+    table = films(60)
+    words = sorted({word for text in table["text"] for word in text.split()})
+    vocabulary = {word: SEP + 1 + i for i, word in enumerate(words)}
+    monkeypatch.setattr(pieces, "pieces", lambda texts: [[vocabulary[word] for word in text.split()] for text in texts])
+    everything = {f"[{i}]": i for i in range(SEP + 1)} | vocabulary
+    monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
+    shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
+    monkeypatch.setattr(pretrained, "SHAPE", shape)
+    study = attn_core.study(table, encoder="minilm_random", epochs=1, progress=False)
+    row = int(study.traces[0].doc_id[0])
+    assert study.traces[0].words(0) == study.texts.rows["text"][row].split()
+    assert len(study.sentences) == 5 and not list((cache_folder() / "arrays").glob("own-*-pieces*"))
 
 
 @pytest.mark.slow
