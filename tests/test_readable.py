@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 TOKENS = {
     "attn_core": 71_990,
     "attn_archive": 6_050,
-    "attn_data": 16_435,
+    "attn_data": 16_485,
     "attn_study": 10_920,
     "book/attn_book": 15_030,
     "book/attn_build": 14_940,
