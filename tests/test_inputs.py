@@ -649,7 +649,7 @@ def test_a_pipe_is_no_table(place):
 
 BOMBS = {
     "mine.csv.gz": b"text,label\n" + b"0" * 5 * 10**6,
-    "lines.csv.gz": b"text,label\n" + b"a film,1\n" * 10**6,
+    "lines.csv.gz": b"text,label\n" + b"a film,1\n" * 150_000,
     "mine.jsonl.gz": b'{"text": "a film", "label": 1}\n' * 10**5,
     "glove.txt.gz": b"0" * 5 * 10**6,
 }
@@ -663,7 +663,7 @@ def test_a_small_packed_table_that_grows_without_end_is_one_line(name, place, mo
         with pytest.raises(AttnError, match=f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
             vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(place / name, ["text"])
     if name == "lines.csv.gz":
-        assert len(read_table(place / name, ["text"])) == 10**6
+        assert len(read_table(place / name, ["text"])) == 150_000
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,9 @@ class Command:
         if kind == "course":
             unneeded = shutil.ignore_patterns("data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*")
             shutil.copytree(ROOT, self.place, ignore=unneeded, dirs_exist_ok=True)
+            removed = self.place / "build" / "lib" / "attn_book" / "removed.py"  # of an earlier wheel
+            removed.parent.mkdir(parents=True)
+            removed.write_text("ANSWERS = {}\n")
 
     def words(self) -> list[str]:
         module = [sys.executable, "-m", "attn_core"]
@@ -170,9 +173,12 @@ class Command:
         teach = self.place / "_build" / "html"
         if self.kind == "course":
             published = self.place / "_build" / "published"
+            students = members_of(teach / "teach" / "course-students.zip")
+            (wheel,) = [content for name, content in students.items() if name.endswith(".whl")]
+            assert "attn_book/exercises.py" in wheel and "attn_book/removed.py" not in wheel
             return [
+                students,
                 members_of(teach / "teach" / "course-kit.zip"),
-                members_of(teach / "teach" / "course-students.zip"),
                 (teach / "course.html").read_bytes(),
                 {str(path.relative_to(published)): path.read_bytes() for path in published.rglob("*.ipynb")},
             ]
