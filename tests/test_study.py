@@ -520,6 +520,9 @@ def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
     page.write_text(json.dumps(notebook))
     with pytest.raises(AttnError, match="was edited"):
         outputs(first, tmp_path)
+    (tmp_path / "a file").write_text("mine")
+    with pytest.raises(AttnError, match="lies in a file; name another folder"):
+        outputs(tmp_path / "d.csv", tmp_path / "a file")
 
 
 def test_a_refusal_ends_the_command_with_nothing_written(tmp_path):

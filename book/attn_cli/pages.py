@@ -68,10 +68,10 @@ def study(
     from attn_study.study import train
 
     page, csv = outputs(file.resolve(), output.resolve())
-    columns = {"text": text, "label": label, "split": split}
-    choices = {"encoder": encoder, "seeds": seeds, "epochs": epochs, "fold": fold, "strict": strict}
+    values: dict = {"file": str(file.resolve()), "csv": str(csv), "text": text, "label": label, "split": split}
+    values |= {"encoder": encoder, "seeds": seeds, "epochs": epochs, "fold": fold, "strict": strict}
     train(file, text, label, encoder, seeds, epochs or None, split, fold, strict)  # the page reads what is cached
-    path = rerun("_study", {"file": str(file.resolve()), "csv": str(csv), **columns, **choices}, page, force=True)
+    path = rerun("_study", values, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
 
 
@@ -88,8 +88,10 @@ def outputs(file: Path, folder: Path) -> tuple[Path, Path]:
     csv = folder / f"{name}-numbers.csv"
     ours = source and not edited(page)
     for path in (page, page.with_suffix(".html"), csv):
-        if path.exists() and not ours:
-            raise AttnError(f"{path} was not written here, or was edited; name another folder with --output")
+        if folder.is_file() or path.exists() and not ours:
+            raise AttnError(
+                f"{path} was not written here, was edited, or lies in a file; name another folder with --output"
+            )
     return page, csv
 
 
