@@ -15,6 +15,7 @@ import torch
 from attn_core import foreign, rows, store
 from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
+from attn_core.device import threads
 from attn_core.errors import AttnError
 from attn_core.measures import classification
 from attn_core.models.hierarchical import from_arrays
@@ -34,6 +35,10 @@ FAMILIES: dict[str, Recipe] = {
     "cls": cls,
 }
 """Run.family -> recipe: see `attn_core.training`."""
+
+FEW = 50_000
+"""Words to train on up to which one thread does it: two are hardly faster, and beside other programs they wait for each
+other. The number follows the data and never the load of the machine, for the last digits depend on it."""
 
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
@@ -72,6 +77,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "fingerprints": inputs,
         **notes,
         **environment(device),
+        "threads": training.get("threads"),  # unknown of weights that an older version has cached
     }
     if not foreign.unversioned(run):
         rows.save(folder, record, reading)
@@ -92,8 +98,8 @@ def model_of(run: Run) -> torch.nn.Module:
 
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
-    """Weights by selection and {"history", "seconds"} of a run's training: from the cache, else trained and cached.
-    made: `inputs_of(run)`."""
+    """Weights by selection and {"history", "seconds", "threads"} of a run's training: from the cache, else trained and
+    cached. made: `inputs_of(run)`."""
     data, matrix, inputs = made
     kept = not foreign.unversioned(run)
     with store.only_trainer(weights_key(run)) if kept else nullcontext():
@@ -101,10 +107,13 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
             return cached
         weights = [weights_of(base, progress) for base in bases(run)]
         start = time.perf_counter()
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # afterwards as before
+        few = len(data.splits["train"].ids) <= FEW and run.encoder not in PRETRAINED
+        count = 1 if few else torch.get_num_threads()
+        devices = range(torch.cuda.device_count())
+        with torch.random.fork_rng(devices), threads(count):  # afterwards as before
             torch.manual_seed(run.seed)
             found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
-        training = {"history": found.history, "seconds": time.perf_counter() - start}
+        training = {"history": found.history, "seconds": time.perf_counter() - start, "threads": count}
         if kept:
             store.write_weights(weights_key(run), found.weights, training, inputs)
         return found.weights, training
@@ -148,12 +157,11 @@ def reduced(data, fraction: float):
 
 
 def environment(device: str) -> dict:
-    """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
+    """Device, versions and commit: what stands in a record beside the numbers, never in the key."""
     versions = {"python": platform.python_version()}
     versions |= {module.__name__: module.__version__ for module in (torch, np, scipy)}
     return {
         "device": f"cpu ({platform.machine()})" if device == "cpu" else torch.cuda.get_device_name(device),
-        "threads": torch.get_num_threads(),
         "versions": versions,
         "commit": commit(),
     }
@@ -163,8 +171,7 @@ def commit() -> str:
     """The commit of the package's own repository, else its version: another repository that lies around an installed
     package says nothing of it."""
     root = Path(__file__).parents[1]
-    project = root / "pyproject.toml"
-    if (root / ".git").exists() and project.is_file() and 'name = "attn-core"' in project.read_text(encoding="utf-8"):
+    if (root / ".git").exists() and (root / "book" / "attn_book").is_dir():
         ask = ["git", "rev-parse", "--short", "HEAD"]
         try:
             return subprocess.check_output(ask, cwd=root, stderr=subprocess.DEVNULL, text=True).strip()

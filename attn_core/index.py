@@ -307,12 +307,9 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
 @cache
 def _code() -> str:
     """A checksum of the code that makes numbers from traces."""
-    package = Path(__file__).parent
-    checksum = hashlib.sha256()
-    for room in ("experiments/*.py", "fast/*.py", "measures.py", "traces.py"):
-        for path in sorted(package.glob(room)):
-            checksum.update(path.read_bytes())
-    return checksum.hexdigest()
+    rooms = ("experiments/*.py", "fast/*.py", "measures.py", "traces.py")
+    files = [path for room in rooms for path in sorted(Path(__file__).parent.glob(room))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 # ---- reading the tables ----------------------------------------------------------------------------------------------
@@ -389,8 +386,7 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
         say(f"left out of all numbers, for trained on other data than the archive's: {keys}")
         table = table[~on_other_data]
 
-    class_scores = [name for name in table.columns if name.startswith("f1_") and name != "f1_1"]
-    unused = [name for name in class_scores if table[name].isna().all()]
+    unused = [name for name in table if name.startswith("f1_") and name != "f1_1" and table[name].isna().all()]
     position = {seed: i for i, seed in enumerate(SEEDS)}
     generations = {corpus: generation(Run(corpus)) for corpus in table["corpus"].unique()}
     by_default = table["generation"] == table["corpus"].map(generations)

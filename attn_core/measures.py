@@ -205,18 +205,6 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     return float(mean - half), float(mean + half)
 
 
-def seed_p(values: ArrayLike) -> float:
-    """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
-    values = np.asarray(values, float)
-    if len(values) < 2:
-        return math.nan
-    if np.ptp(values) == 0:
-        return float(values[0] == 0)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    t = abs(values.mean()) / error
-    return float(2 * scipy.special.stdtr(len(values) - 1, -t))
-
-
 def holm(p: ndarray) -> ndarray:
     """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
     order = np.argsort(p)

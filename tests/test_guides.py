@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import false_discovery_control, ttest_rel
+from scipy.stats import false_discovery_control, ttest_1samp, ttest_rel
 
 from attn_book import guides
 from attn_core.run import SEEDS
@@ -101,3 +101,11 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
 def test_without_runs_there_are_tables_without_rows():
     table = guides.differences(scores_of().iloc[:0])
     assert table.empty and table["mean"].dtype == float
+
+
+def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds():
+    values = np.random.default_rng(0).normal(0.3, 1, 5)
+    assert guides.seed_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
+    assert (
+        guides.seed_p(np.zeros(5)) == 1 and guides.seed_p(np.full(5, 0.1)) == 0 and np.isnan(guides.seed_p(np.ones(1)))
+    )

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import kendalltau, ttest_1samp
+from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from attn_core.experiments.correlation import kendall_ragged
@@ -26,7 +26,6 @@ from attn_core.measures import (
     jsd_ragged,
     partial_rank,
     seed_interval,
-    seed_p,
     tvd,
 )
 
@@ -157,12 +156,6 @@ def test_bootstrap_interval():
     assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
     assert bootstrap_interval(values, np.std)[0] < values.std() < bootstrap_interval(values, np.std)[1]
     assert np.isnan(bootstrap_interval([1.0, np.nan])).all()
-
-
-def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds():
-    values = np.random.default_rng(0).normal(0.3, 1, 5)
-    assert seed_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
-    assert seed_p(np.zeros(5)) == 1 and seed_p(np.full(5, 0.1)) == 0 and np.isnan(seed_p(np.ones(1)))
 
 
 def test_crossed_interval_by_hand():

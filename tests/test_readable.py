@@ -13,7 +13,7 @@ TOKENS = {
     "attn_archive": 6_050,
     "attn_data": 16_485,
     "attn_study": 10_920,
-    "book/attn_book": 15_030,
+    "book/attn_book": 15_135,
     "book/attn_build": 14_940,
     "book/attn_cli": 3_230,
 }

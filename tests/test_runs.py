@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from tiny_runs import TINY, first_run, pack_run, tiny
 
 from attn_archive import packing, upkeep
@@ -244,6 +245,19 @@ def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(mo
         packed = store.read(store.archive_folder(), other.key)
         assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
         assert (packed.against is None) == (selection == "test") and "echo" in set(packed.numbers["measure"])
+
+
+@pytest.mark.parametrize(("few", "count"), [(compute.FEW, 1), (10, 3)])
+def test_few_words_are_trained_by_one_thread_whatever_else_the_machine_does(few, count, monkeypatch):
+    """By the words alone, so that last digits do not follow the load; the record says how many there were."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(compute, "FEW", few)
+    torch.set_num_threads(3)
+    try:
+        result = compute.compute(tiny(), progress=False, fresh=True)
+        assert (result.record["threads"], torch.get_num_threads()) == (count, 3)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_record_names_the_commit_of_this_package_alone(tmp_path, monkeypatch):

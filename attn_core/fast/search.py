@@ -15,7 +15,7 @@ from numpy import ndarray
 from torch import Tensor
 from tqdm import tqdm
 
-from attn_core.device import compute_device
+from attn_core.device import compute_device, threads
 from attn_core.traces import Traces, chunks, has_one_logit, one_logit, sigmoid, totals
 
 BLOCK = {"cpu": 1 << 17, "cuda": 1 << 22}
@@ -71,27 +71,22 @@ def search(
 
     size = len(traces.score) * steps
     shown = len(starts) * size > LONG if progress is None else progress
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        bar = tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
-        with bar, torch.no_grad():
-            for documents, length in pieces:
-                rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
-                with device:  # where all tensors are made
-                    sums, combine = mixing(len(starts), diversity, objective)
-                    buffers = Buffers(sums, combine, traces, starts, rows, length, axis)
-                    put_gradient = gradient_of(traces, rows, length, buffers, penalty, margin)
-                optimiser = torch.optim.Adam([buffers.log_weights], lr=lr, amsgrad=True, fused=True)
-                real, tokens = places(traces, documents, length)
-                for _ in range(steps):
-                    buffers.put_slopes()
-                    put_gradient()
-                    optimiser.step()
-                    bar.update(len(tokens))
-                weights[:, tokens] = buffers.final()[:, : len(documents)][:, real]
-    finally:
-        torch.set_num_threads(threads)
+    bar = tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
+    with threads(1), bar, torch.no_grad():
+        for documents, length in pieces:
+            rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
+            with device:  # where all tensors are made
+                sums, combine = mixing(len(starts), diversity, objective)
+                buffers = Buffers(sums, combine, traces, starts, rows, length, axis)
+                put_gradient = gradient_of(traces, rows, length, buffers, penalty, margin)
+            optimiser = torch.optim.Adam([buffers.log_weights], lr=lr, amsgrad=True, fused=True)
+            real, tokens = places(traces, documents, length)
+            for _ in range(steps):
+                buffers.put_slopes()
+                put_gradient()
+                optimiser.step()
+                bar.update(len(tokens))
+            weights[:, tokens] = buffers.final()[:, : len(documents)][:, real]
     return weights
 
 

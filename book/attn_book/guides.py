@@ -10,10 +10,14 @@ been seen: they are compared by ROC AUC (the F1 of a network that knows nothing 
 and ranks with places under uniform weights instead of chance, since as many ranks as words tell a text's length.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
+import scipy
+from numpy.typing import ArrayLike
 
-from attn_core.measures import HEADLINE_SEEDS, LEVEL, holm, seed_interval, seed_p
+from attn_core.measures import HEADLINE_SEEDS, LEVEL, holm, seed_interval
 
 SOURCES = {
     "uniform": "uniform",
@@ -87,3 +91,15 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
 def guides_of(rows: pd.DataFrame) -> int:
     """Models whose weights guide the runs of one source; a network that learns its own weights has one a seed."""
     return rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"]).nunique()
+
+
+def seed_p(values: ArrayLike) -> float:
+    """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
+    values = np.asarray(values, float)
+    if len(values) < 2:
+        return math.nan
+    if np.ptp(values) == 0:
+        return float(values[0] == 0)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    t = abs(values.mean()) / error
+    return float(2 * scipy.special.stdtr(len(values) - 1, -t))
