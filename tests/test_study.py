@@ -515,6 +515,12 @@ def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
         with pytest.raises(AttnError, match=f"{name} was not written here"):
             outputs(tmp_path / "e.csv", tmp_path)
         (tmp_path / name).unlink()
+    left = tmp_path / "f-numbers.csv"  # by a study that was killed before its page lay there
+    left.write_text("question,number,value,low,high,texts,seeds,why\n")
+    assert outputs(tmp_path / "f.csv", tmp_path)[1] == left
+    (tmp_path / "f.ipynb").write_text("mine")
+    with pytest.raises(AttnError, match="f.ipynb was not written here"):
+        outputs(tmp_path / "f.csv", tmp_path)
     notebook = json.loads(page.read_text())
     notebook["cells"] = [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "mine"}]
     page.write_text(json.dumps(notebook))

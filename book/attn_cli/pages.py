@@ -68,8 +68,18 @@ def study(
     from attn_study.study import train
 
     page, csv = outputs(file.resolve(), output.resolve())
-    values: dict = {"file": str(file.resolve()), "csv": str(csv), "text": text, "label": label, "split": split}
-    values |= {"encoder": encoder, "seeds": seeds, "epochs": epochs, "fold": fold, "strict": strict}
+    values = {
+        "file": str(file.resolve()),
+        "csv": str(csv),
+        "text": text,
+        "label": label,
+        "split": split,
+        "encoder": encoder,
+        "seeds": seeds,
+        "epochs": epochs,
+        "fold": fold,
+        "strict": strict,
+    }
     train(file, text, label, encoder, seeds, epochs or None, split, fold, strict)  # the page reads what is cached
     path = rerun("_study", values, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
@@ -86,7 +96,8 @@ def outputs(file: Path, folder: Path) -> tuple[Path, Path]:
         if source in (None, str(file)):
             break
     csv = folder / f"{name}-numbers.csv"
-    ours = source and not edited(page)
+    # Numbers alone are left by a command that was killed before its page lay there.
+    ours = not edited(page) and (source or csv.is_file() and csv.read_bytes().startswith(b"question,number,value,low,"))
     for path in (page, page.with_suffix(".html"), csv):
         if folder.is_file() or path.exists() and not ours:
             raise AttnError(
