@@ -23,7 +23,7 @@ from attn_core.run import Run, from_dict
 from attn_data import arrays, read
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
-DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.1))")
+DRAWN = ("rng.choice(words[i % 2])", "rng.choice(words[i % 2], p=(0.45, 0.45, 0.1))")
 AUTO = ('train="fresh"', 'train="auto"')
 SECOND = ('version="1"', 'version="2"')
 NONE = ('version="1"', 'version=""')
