@@ -152,7 +152,7 @@ def draw_bars(ax, rows: pd.DataFrame, labels: dict[str, str], axis: str) -> None
 def draw_top(ax, rows: pd.DataFrame, _: list[Traces]) -> str:
     """How often the top word is the one whose deletion matters most."""
     labels = {"top word": "attention", "top word of gradients": "gradients", "top word by chance": "chance"}
-    draw_bars(ax, rows, labels, "texts whose top word is deletion's, share")
+    draw_bars(ax, rows, labels, "share of texts whose top word is deletion's")
     top = rows.value["top word"]
     chance = rows.value["top word by chance"]
     return "" if np.isnan(top) else f"Attention's top word is deletion's in {top:.0%}, a random word in {chance:.0%}"
