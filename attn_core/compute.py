@@ -37,8 +37,9 @@ FAMILIES: dict[str, Recipe] = {
 """Run.family -> recipe: see `attn_core.training`."""
 
 FEW = 50_000
-"""Words to train on up to which one thread does it: two are hardly faster, and beside other programs they wait for each
-other. The number follows the data and never the load of the machine, for the last digits depend on it."""
+"""Words to train on up to which one thread does it: two are a fifth faster on an idle machine, but half as slow again
+beside other programs, where they wait for each other. The number of threads follows the data and never the load of the
+machine, for the last digits depend on it."""
 
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
@@ -97,9 +98,9 @@ def model_of(run: Run) -> torch.nn.Module:
     return jain.trained_model(run, arrays)
 
 
-def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
+def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, few: int = FEW) -> tuple[dict, dict]:
     """Weights by selection and {"history", "seconds", "threads"} of a run's training: from the cache, else trained and
-    cached. made: `inputs_of(run)`."""
+    cached. made: `inputs_of(run)`. few: words to train on up to which one thread does it."""
     data, matrix, inputs = made
     kept = not foreign.unversioned(run)
     with store.only_trainer(weights_key(run)) if kept else nullcontext():
@@ -107,8 +108,8 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
             return cached
         weights = [weights_of(base, progress) for base in bases(run)]
         start = time.perf_counter()
-        few = len(data.splits["train"].ids) <= FEW and run.encoder not in PRETRAINED
-        count = 1 if few else torch.get_num_threads()
+        alone = len(data.splits["train"].ids) <= few and run.encoder not in PRETRAINED
+        count = 1 if alone else torch.get_num_threads()
         devices = range(torch.cuda.device_count())
         with torch.random.fork_rng(devices), threads(count):  # afterwards as before
             torch.manual_seed(run.seed)

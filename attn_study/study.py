@@ -301,7 +301,7 @@ def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Traini
     """A trained model, from the cache or trained now, and its traces. words: of each row, as written; of a pretrained
     model its own pieces are taken."""
     made = inputs_of(run)
-    arrays, _ = trained(run, made, progress)
+    arrays, _ = trained(run, made, progress, few=0)  # by all threads: somebody waits for it
     weights = arrays[run.selection]
     traces = FAMILIES[run.family].read(run, weights, made[0], progress)
     pieces = partial(made[0].splits["test"].words, vocabulary=made[0].vocabulary)

@@ -247,15 +247,14 @@ def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(mo
         assert (packed.against is None) == (selection == "test") and "echo" in set(packed.numbers["measure"])
 
 
-@pytest.mark.parametrize(("few", "count"), [(compute.FEW, 1), (10, 3)])
-def test_few_words_are_trained_by_one_thread_whatever_else_the_machine_does(few, count, monkeypatch):
+def test_few_words_are_trained_by_one_thread_whatever_else_the_machine_does():
     """By the words alone, so that last digits do not follow the load; the record says how many there were."""
     before = torch.get_num_threads()
-    monkeypatch.setattr(compute, "FEW", few)
     torch.set_num_threads(3)
     try:
-        result = compute.compute(tiny(), progress=False, fresh=True)
-        assert (result.record["threads"], torch.get_num_threads()) == (count, 3)
+        assert compute.compute(tiny(), progress=False, fresh=True).record["threads"] == 1
+        _, training = compute.trained(tiny(), compute.inputs_of(tiny()), progress=False, fresh=True, few=10)
+        assert training["threads"] == torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
 
