@@ -446,8 +446,8 @@ if (typeof document !== "undefined") {
       heights(shown());
       readers.querySelectorAll("button").forEach(key => {
         key.disabled = !sentences[at].by[key.dataset.key];
-        const told = key.dataset.key === "minilm" ? "a twin of the book's MiniLM, trained on a CPU" : "";
-        key.title = key.disabled ? "only stored sentences can be read by it here" : told;
+        const about = key.dataset.key === "minilm" ? "a twin of the book's MiniLM, trained on a CPU" : "";
+        key.title = key.disabled ? "only stored sentences can be read by it here" : about;
       });
       sliders = d.w.map((word, t) => {
         const box = element("div", "attn-word"), key = element("button", "", word, { type: "button" });
