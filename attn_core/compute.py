@@ -22,7 +22,7 @@ from attn_core.models.hierarchical import from_arrays
 from attn_core.run import PRETRAINED, RECIPE, Run, as_dict, bases, command, weights_key
 from attn_core.store import Result
 from attn_core.traces import Arrays, Traces
-from attn_core.training import Recipe, cls, compute_device, guide, imitate, jain, pretrained, serrano
+from attn_core.training import Recipe, cls, compute_device, guide, imitate, jain, keep_memory, pretrained, serrano
 from attn_core.version import __version__
 
 FAMILIES: dict[str, Recipe] = {
@@ -114,6 +114,7 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, f
         with torch.random.fork_rng(devices), threads(count):  # afterwards as before
             torch.manual_seed(run.seed)
             found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
+        keep_memory()  # the optimiser's is free now
         training = {"history": found.history, "seconds": time.perf_counter() - start, "threads": count}
         if kept:
             store.write_weights(weights_key(run), found.weights, training, inputs)

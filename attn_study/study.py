@@ -5,6 +5,7 @@ and seeds, with intervals by bootstrap over both.
 """
 
 import math
+import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from attn_core import foreign
-from attn_core.compute import FAMILIES, inputs_of, trained
+from attn_core.compute import FAMILIES, inputs_of, model_of, trained
 from attn_core.corpora.catalogue import CATALOGUE, Corpus
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.files import digest
@@ -23,7 +24,7 @@ from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 from attn_core.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_core.traces import Arrays, Traces
-from attn_core.training import jain, pretrained
+from attn_core.training import jain
 from attn_data.cleaning import clean_lower
 from attn_data.pieces import OWN
 from attn_study.numbers import numbers, per_text
@@ -46,19 +47,20 @@ BATCH = 32
 
 @dataclass(frozen=True)
 class Training:
-    """One model: how it was trained, on what, its weights, and its traces of the test texts."""
+    """One model: how it was trained, on what, and its traces of the test texts.
+
+    Its weights are read from the cache when they are asked for; held are those that are not kept there.
+    """
 
     run: Run
     data: Encoded
-    weights: Arrays
     traces: Traces
+    weights: Arrays
 
     @property
     def model(self):
         """The classifier, a torch module."""
-        if self.run.family == "pretrained":
-            return pretrained.trained_model(self.run, self.weights, self.data)
-        return jain.trained_model(self.run, self.weights)
+        return jain.trained_model(self.run, self.weights) if self.weights else model_of(self.run)
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,10 @@ def train(
 
 def words_of(texts: Cleaned) -> dict[int, list[str]]:
     """Row of the table of texts -> its tokens; how many are cut goes to the notes."""
-    words = {row: clean_lower(text)[:MOST_WORDS] for row, text in texts.rows["text"].items()}
+    words = {
+        row: list(map(sys.intern, clean_lower(text)[:MOST_WORDS]))  # each word once in memory
+        for row, text in texts.rows["text"].items()
+    }
     longest = sum(len(tokens) == MOST_WORDS for tokens in words.values())
     if longest:
         texts.notes.append(f"{longest:,} cut after {MOST_WORDS} words")
@@ -301,9 +306,9 @@ def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Traini
     """A trained model, from the cache or trained now, and its traces. words: of each row, as written; of a pretrained
     model its own pieces are taken."""
     made = inputs_of(run)
-    arrays, _ = trained(run, made, progress, few=0)  # by all threads: somebody waits for it
-    weights = arrays[run.selection]
-    traces = FAMILIES[run.family].read(run, weights, made[0], progress)
-    pieces = partial(made[0].splits["test"].words, vocabulary=made[0].vocabulary)
+    data = made[0]
+    weights = trained(run, made, progress, few=0)[0][run.selection]  # by all threads: somebody waits for it
+    traces = FAMILIES[run.family].read(run, weights, data, progress)
+    pieces = partial(data.splits["test"].words, vocabulary=data.vocabulary)
     traces = replace(traces, spell=words.get if run.family == "text" else pieces)
-    return Training(run, made[0], weights, traces)
+    return Training(run, data, traces, weights if foreign.unversioned(run) else {})

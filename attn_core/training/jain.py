@@ -143,17 +143,18 @@ def train(
             texts = masked(documents, run.mask, masks)
             in_order = batches(documents, run.batch, rng)
             row = {"epoch": epoch, "loss": train_epoch(model, epoch, in_order, step, bar)}
+            better = []
             for split, best_quality in best.items():
                 quality = quality_of(model, data.splits[split], imposed.get(split))
                 row[f"{split}_{name}"] = quality
                 if (epoch > 0 and quality > best_quality) or run.epochs == 1:
                     best[split] = quality
-                    weights[split] = to_arrays(model)
+                    better.append(split)
+            weights |= dict.fromkeys(better, to_arrays(model))  # one copy, of both where both are better
             history.append(row)
             if min(best.values()) >= 1.0:
                 break
-    last = to_arrays(model)
-    return Trained({split: weights.get(split, last) for split in best}, history)
+    return Trained({split: weights.get(split) or to_arrays(model) for split in best}, history)
 
 
 def masked(documents: Documents, share: float, rng: np.random.Generator) -> Documents:
