@@ -23,7 +23,7 @@ import pyarrow
 import pyarrow.json
 
 from attn_core.corpora.catalogue import Corpus, Source
-from attn_core.corpora.files import half_written
+from attn_core.corpora.files import half_written, replacing
 
 LARGEST_DOWNLOAD = 2 * 10**9
 """Bytes; the largest official file, Amazon's reviews, has a third of it."""
@@ -71,10 +71,10 @@ def fetch(source: Source, folder: Path) -> Path:
     download that is too large or has a wrong checksum, which is removed."""
     import pooch
 
-    def download(url: str, path: str, _) -> None:
-        over_http = pooch.HTTPDownloader(progressbar=True, timeout=30)
-        with open(path, "wb") as file:
-            over_http(url, Limited(file, LARGEST_DOWNLOAD, source.file), None)
+    def download(url, path, _) -> None:
+        with replacing(Path(path)) as file:  # what a kill leaves is swept away, see `store.sweep_away`
+            bounded = Limited(file, LARGEST_DOWNLOAD, source.file)
+            pooch.HTTPDownloader(progressbar=True, timeout=30)(url, bounded, None)
 
     pooch.get_logger().setLevel("ERROR")
     return Path(pooch.retrieve(source.url, source.checksum, source.file, folder, downloader=download))

@@ -4,7 +4,6 @@ Trained are the model that is asked for and the same with equal weights, once a 
 and seeds, with intervals by bootstrap over both.
 """
 
-import math
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from attn_core import foreign
-from attn_core.compute import FAMILIES, inputs_of, model_of, trained
+from attn_core.compute import FAMILIES, inputs_of, model_of, trained, weights_of
 from attn_core.corpora.catalogue import CATALOGUE, Corpus
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.files import digest
@@ -60,7 +59,10 @@ class Training:
     @property
     def model(self):
         """The classifier, a torch module."""
-        return jain.trained_model(self.run, self.weights) if self.weights else model_of(self.run)
+        if self.weights:
+            return jain.trained_model(self.run, self.weights)
+        weights_of(self.run)  # trained anew where the cache has lost them
+        return model_of(self.run)
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,9 @@ def study(
     ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']
     """
     texts, trainings = train(frame, text, label, encoder, seeds, epochs, split, fold, strict, progress)
-    own = trainings[: len(trainings) // 2]
-    flat = trainings[len(trainings) // 2 :]
+    half = len(trainings) // 2
+    own = trainings[:half]
+    flat = trainings[half:]
     folds = max(1, fold)
     documents = [per_text(own[i : i + folds], flat[i : i + folds]) for i in range(0, len(own), folds)]
     powers = power([training.traces for training in own[::folds]], encoder)
@@ -261,19 +264,22 @@ def register(texts: Cleaned, words: dict[int, list[str]]) -> str:
             splits[split] = documents.take(readable(documents)) if split == "test" else documents
         return Prepared(splits, texts.classes)
 
-    entry = Corpus(
-        name,
-        "Your own texts",
-        task="text",
-        classes=tuple(texts.classes),
-        split="yours",
-        licence="",
-        cite="",
-        files=(),
-        filtered=False,
-        vectors="random",
+    foreign.register_corpus(
+        Corpus(
+            name,
+            "Your own texts",
+            task="text",
+            classes=tuple(texts.classes),
+            split="yours",
+            licence="",
+            cite="",
+            files=(),
+            filtered=False,
+            vectors="random",
+        ),
+        prepare,
+        version=version,
     )
-    foreign.register_corpus(entry, prepare, version=version)
     OWN[name] = rows["text"]
     return name
 
@@ -289,9 +295,8 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
     """The trainings with attention: of each seed, and of each part where there are parts."""
     pieces = sorted(set(texts.rows["split"])) if texts.rows["split"].iloc[0].isdecimal() else []
     options: list[Any] = [{"part": int(piece)} for piece in pieces] or [{}]
-    training = len(parts(texts)["train"])
     if epochs is None and encoder not in PRETRAINED:
-        epochs = int(np.clip(math.ceil(STEPS * BATCH / training), *EPOCHS))
+        epochs = int(np.clip(np.ceil(STEPS * BATCH / len(parts(texts)["train"])), *EPOCHS))
     if encoder in HIERARCHICAL:
         known = ", ".join((*ENCODERS, *PRETRAINED, *foreign.registered("encoder")))
         raise AttnError(f"encoder '{encoder}' reads texts cut into sentences; a study takes {known}")
@@ -305,8 +310,7 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
 def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Training:
     """A trained model, from the cache or trained now, and its traces. words: of each row, as written; of a pretrained
     model its own pieces are taken."""
-    made = inputs_of(run)
-    data = made[0]
+    made = data, *_ = inputs_of(run)
     weights = trained(run, made, progress, few=0)[0][run.selection]  # by all threads: somebody waits for it
     traces = FAMILIES[run.family].read(run, weights, data, progress)
     pieces = partial(data.splits["test"].words, vocabulary=data.vocabulary)

@@ -30,7 +30,7 @@ from attn_core.traces import Traces, cut
 from attn_core.tracing import inputs
 
 TIDIED = 50
-"""Batches of an epoch after which memory that lies free is given back; never of 1,600 texts, where it costs a tenth."""
+"""Batches of an epoch after which memory that lies free is given back: not of few texts, where it costs a tenth."""
 
 
 @dataclass(frozen=True)
