@@ -17,47 +17,55 @@ import sys
 
 import pandas as pd
 
-from benchmarks import (
-    baselines,
-    bench_compared,
-    bench_sweep,
-    bench_tests,
-    cost,
-    on_device,
-    readings,
-    sentence_model,
-    speed,
-    strips,
-)
+from benchmarks import cost
 from benchmarks.cost import DATA
 
 
 def main() -> None:
-    """What the first word asks for."""
+    """What the first word asks for; only what that needs is imported, so that `--device` runs beside torch alone."""
     asked = "".join(sys.argv[1:2])
     words = sys.argv[2:]
     if asked == "--device":
+        from benchmarks import on_device
+
         on_device.main(sys.argv[1:])
     elif asked == "--lengths":
-        print(cost.write(DATA / cost.FILE, " ".join(words)).drop(columns=["machine", "torch", "date"]).to_string())
+        table = cost.write(DATA / cost.FILE, " ".join(words))
+        print(table.drop(columns=["machine", "torch", "date"]).to_string())
     elif asked == "--compared":
+        from benchmarks import bench_compared
+
         bench_compared.write(DATA / bench_compared.FILE, words)
     elif asked == "--masking":
+        from benchmarks import bench_compared
+
         bench_compared.write_masking(DATA)
     elif asked == "--tests":
+        from benchmarks import bench_tests
+
         bench_tests.write(DATA / "measured", words)
     elif asked == "--wiegreffe":
+        from benchmarks import bench_sweep
+
         row = bench_sweep.wiegreffe("".join(words[:1]))
         bench_sweep.keep(row, DATA / cost.ALL_RUNS)
         print(row.to_string(index=False))
     elif asked == "--baselines":
+        from benchmarks import baselines
+
         path = DATA / "measured" / "baselines.csv"
         baselines.measure(words).to_csv(path, index=False, float_format="%.6g")
     elif asked == "--sentences":
+        from benchmarks import sentence_model
+
         print(sentence_model.export(*words))
     elif asked == "--readings":
+        from benchmarks import readings
+
         print(readings.make_readings(DATA / "examples"))
     elif asked == "--strips":
+        from benchmarks import strips
+
         print(strips.make_strips(DATA / "examples"))
     else:
         compare(keep=asked == "--keep")
@@ -65,6 +73,8 @@ def main() -> None:
 
 def compare(keep: bool) -> None:
     """Print each row as it is measured; with `keep` store them."""
+    from benchmarks import speed
+
     print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'floor':>9} {'authors’':>9}")
     rows = []
     recorded = cost.recorded()

@@ -3,7 +3,8 @@
 python -m benchmarks --device cuda [--quick] [--to FILE.csv]
 
 Generated texts of SST's sizes; with ATTN_DATA in the environment SST itself. Every family of models is read on both:
-the same weights, random and twice as large as torch's own start, and the largest absolute difference of all numbers.
+the same weights, random and twice as large as torch's own start, and the largest absolute difference of all numbers;
+beside it what single precision itself costs, the processor's numbers against its own in double precision.
 """
 
 import argparse
@@ -61,10 +62,11 @@ class Sizes:
     test: int  # texts whose reading is timed
     long: int  # long texts whose reading is timed
     search_steps: int
+    long_searched: int  # long texts that are searched
 
 
-WHOLE = Sizes(parity=200, steps=199, test=1725, long=500, search_steps=500)
-QUICK = Sizes(parity=60, steps=40, test=1725, long=100, search_steps=500)
+WHOLE = Sizes(parity=200, steps=199, test=1725, long=500, search_steps=500, long_searched=4356)
+QUICK = Sizes(parity=60, steps=40, test=1725, long=100, search_steps=500, long_searched=4356)
 
 
 def main(words: list[str]) -> None:
@@ -97,7 +99,8 @@ def shown(value: object) -> str:
 
 
 def measure(device: str, sizes: Sizes) -> Iterator[dict]:
-    """Rows of the table: what, model, cpu and gpu (seconds), difference (largest absolute), peak_mb of the GPU."""
+    """Rows of the table: what, model, cpu and gpu (seconds), difference (largest absolute), peak_mb of the GPU, and of
+    parity rounding (largest absolute difference of single from double precision, on the processor)."""
     yield from parity(device, sizes)
     yield from trainings(device)
     train, test, words = texts(sizes)
@@ -198,7 +201,9 @@ def parity(device: str, sizes: Sizes) -> Iterator[dict]:
         there = copy.deepcopy(model).to(device)
         cpu, _, expected = timed("cpu", partial(trace, model, documents, progress=False), 1)
         gpu, peak, found = timed(device, partial(trace, there, documents, progress=False), 1)
-        yield row("parity", name, cpu, gpu, apart(expected, found), peak)
+        _, _, exact = timed("cpu", partial(trace, model.double(), documents, progress=False), 1)
+        rounding = apart(exact, expected)
+        yield row("parity", name, cpu, gpu, apart(expected, found), peak) | {"rounding": rounding}
 
 
 def row(what: str, model: str, cpu: float, gpu: float, difference: float, peak: float) -> dict:
@@ -314,3 +319,16 @@ def searches(device: str, documents: Documents, words: int, sizes: Sizes) -> Ite
         jsd = [jsd_ragged(weights, traces.attention, traces.offsets) for weights in (expected, found)]
         difference = float(np.abs(jsd[0] - jsd[1]).max())
         yield row(f"search, {len(read):,} texts, {steps} steps", name, cpu, gpu, difference, peak)
+    yield long_search(device, sizes)
+
+
+def long_search(device: str, sizes: Sizes) -> dict:
+    """Seconds of the search in as many texts as IMDB's test set has, as long as they are, on the GPU alone."""
+    torch.manual_seed(0)
+    model = doubled(classifier.build("average", "tanh", vectors(speed.VOCABULARY)))
+    read = long_texts(sizes.long_searched)
+    with on(device):
+        traces = trace(model.to(device), read, gradient=False, leave_one_out=False, progress=False)
+    gpu, peak, _ = timed(device, partial(search, traces, steps=sizes.search_steps, progress=False))
+    what = f"search, {len(read):,} texts of 180 words, {sizes.search_steps} steps"
+    return row(what, "one logit", np.nan, gpu, np.nan, peak)

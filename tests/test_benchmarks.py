@@ -1,6 +1,7 @@
 """What `make bench` times does the work it says, and the stored tables of cost count it."""
 
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +126,9 @@ def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):
 
 def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
     """Here against itself: every family is read on both, and the table is stored."""
-    monkeypatch.setattr(on_device, "QUICK", on_device.Sizes(parity=3, steps=2, test=30, long=2, search_steps=3))
+    monkeypatch.setattr(
+        on_device, "QUICK", on_device.Sizes(parity=3, steps=2, test=30, long=2, search_steps=3, long_searched=2)
+    )
     monkeypatch.delenv("ATTN_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "platformdirs", None)
     on_device.main(["--device", "cpu", "--quick", "--to", str(tmp_path / "table.csv")])
@@ -133,6 +136,14 @@ def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
     read = table[table["what"] == "parity"]
     assert set(HIERARCHICAL) <= set(read["model"]) and (read["difference"] == 0).all() and len(read) == 19
     assert table["gpu"].notna().all() and len(capsys.readouterr().out.splitlines()) == len(table) + 1
+
+
+def test_a_device_is_measured_where_torch_is_and_the_book_is_not():
+    absent = ["pydantic", "sklearn", "matplotlib", "attn_book", "attn_archive", "attn_data"]
+    code = f"import runpy, sys; sys.modules |= dict.fromkeys({absent}); sys.argv[1:] = ['--device', 'cuda', '--help']"
+    code = f"{code}; runpy.run_module('benchmarks', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "--quick" in done.stdout, done.stderr
 
 
 def test_numbers_that_one_side_lacks_are_infinitely_far(read):

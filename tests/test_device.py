@@ -129,10 +129,35 @@ def test_a_search_is_made_on_the_device_and_does_not_depend_on_its_blocks(name, 
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
     traces = trace(*MODELS[name], leave_one_out=False, progress=False)
     expected = search(traces, k=2, steps=30)
-    monkeypatch.setitem(fast_search.GROWTH, "cpu", fast_search.GROWTH["cuda"])
+    monkeypatch.setitem(fast_search.ROUNDED, "cpu", fast_search.ROUNDED["cuda"])
     with torch.device("meta"):
         found = search(traces, k=2, steps=30)
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4, 30])
+@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
+def test_as_many_steps_are_taken_where_a_graph_repeats_them(name, steps, monkeypatch):
+    """The graph is a stand-in that counts: recording takes no step, and it replaces all but the first three."""
+    monkeypatch.setenv("ATTN_DEVICE", "cpu")
+    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    expected = search(traces, k=2, steps=steps)
+    replays = []
+
+    def captured(step, device):
+        assert device == torch.device("cpu")
+        replays.append(0)
+
+        def replay():
+            replays[-1] += 1
+            step()
+
+        return replay
+
+    monkeypatch.setattr(fast_search, "captured", captured)
+    monkeypatch.setitem(fast_search.WARM, "cpu", fast_search.WARM["cuda"])
+    np.testing.assert_array_equal(search(traces, k=2, steps=steps), expected)
+    assert set(replays) == ({steps - 3} if steps > 3 else set())
 
 
 def test_chunks_shrink_with_a_gpus_free_memory(monkeypatch):

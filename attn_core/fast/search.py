@@ -21,8 +21,16 @@ from attn_core.traces import Traces, chunks, has_one_logit, one_logit, sigmoid, 
 BLOCK = {"cpu": 1 << 17, "cuda": 1 << 22}
 """Kind of device -> padded tokens searched at once; bounds memory (about 60 floats a token at k = 5)."""
 
-GROWTH = {"cpu": 1.35, "cuda": 4.0}
-"""Steps of the ladder of padded lengths: a GPU's time goes with the number of blocks, not with their padding."""
+GROWTH = 1.35
+"""Steps of the ladder of padded lengths."""
+
+ROUNDED = {"cpu": 1, "cuda": 64}
+"""Kind of device -> padded lengths are multiples of this: on a GPU one block more costs as much as some padding."""
+
+WARM = {"cuda": 3}
+"""Kind of device -> so many steps of a block, in which torch makes ready, before the others repeat one graph."""
+
+Step = Callable[[], None]
 
 LANES = 32
 """Blocks are filled up to multiples of this many documents. Torch works on the last few numbers of a row by other
@@ -55,39 +63,47 @@ def search(
 ) -> ndarray:
     """Weights (k, T) float64 from starting log-weights (k, T); arguments and loss as in `experiments.search.search`."""
     device = torch.device(compute_device())
-    growth = GROWTH[device.type]
+    kind = device.type
+    multiple = ROUNDED[kind]
     if has_one_logit(traces):
-        gradient_of = one_output
+        step_of = one_output
         axis = 1
         lanes = LANES
-        pieces = blocks(traces.lengths, BLOCK[device.type], growth=growth)
+        limit = BLOCK[kind]
     else:
-        gradient_of = several_outputs
+        step_of = several_outputs
         axis = 2
         lanes = FEW_LANES
-        limit = NUMBERS[device.type] // traces.contribution.shape[1]
-        pieces = blocks(traces.lengths, limit, MULTIPLE, FEW_LANES, growth)
+        limit = NUMBERS[kind] // traces.contribution.shape[1]
+        multiple = max(multiple, MULTIPLE)
     weights = np.empty(starts.shape)
 
     size = len(traces.score) * steps
     shown = len(starts) * size > LONG if progress is None else progress
     bar = tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
     with threads(1), bar, torch.no_grad():
-        for documents, length in pieces:
-            rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
+        for documents, length in blocks(traces.lengths, limit, multiple, lanes):
+            rows = np.pad(documents, (0, -len(documents) % lanes), "edge")  # (B,)
             with device:  # where all tensors are made
-                sums, combine = mixing(len(starts), diversity, objective)
-                buffers = Buffers(sums, combine, traces, starts, rows, length, axis)
-                put_gradient = gradient_of(traces, rows, length, buffers, penalty, margin)
-            optimiser = torch.optim.Adam([buffers.log_weights], lr=lr, amsgrad=True, fused=True)
+                matrices = mixing(len(starts), diversity, objective)
+                buffers = Buffers(*matrices, traces, starts, rows, length, axis, lr)
+                step = step_of(traces, rows, length, buffers, penalty, margin)
             real, tokens = places(traces, documents, length)
-            for _ in range(steps):
-                buffers.put_slopes()
-                put_gradient()
-                optimiser.step()
+            for number in range(steps):
+                if number == WARM.get(kind):
+                    step = captured(step, device)
+                step()
                 bar.update(len(tokens))
             weights[:, tokens] = buffers.final()[:, : len(documents)][:, real]
     return weights
+
+
+def captured(step: Step, device: torch.device) -> Step:
+    """A step as one graph, recorded and not yet run: a GPU is faster than Python asks for a step's parts."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.device(device), torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+        step()
+    return graph.replay
 
 
 def blocks(
@@ -95,16 +111,15 @@ def blocks(
     limit: int,
     multiple: int = 1,
     least: int = 1,
-    growth: float = GROWTH["cpu"],
 ) -> Iterator[tuple[ndarray, int]]:
     """`chunks` of documents of like padded length L: (rows (B,), L).
 
-    Lengths are rounded up to a ladder whose steps grow by `growth`, then to multiples of `multiple`; so each document
+    Lengths are rounded up to a ladder whose steps grow by GROWTH, then to multiples of `multiple`; so each document
     is padded alike whatever is computed beside it.
     """
     ladder = [1]
     while ladder[-1] < np.max(lengths, initial=1):
-        ladder.append(math.ceil(ladder[-1] * growth))
+        ladder.append(math.ceil(ladder[-1] * GROWTH))
     padded = np.asarray(ladder)[np.searchsorted(ladder, lengths)]
     return chunks(-(-padded // multiple) * multiple, limit, least)
 
@@ -159,7 +174,7 @@ def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
 
 def tensor(values: ndarray) -> Tensor:
     """The same numbers in single precision."""
-    return torch.as_tensor(np.ascontiguousarray(values, dtype=np.float32))
+    return torch.as_tensor(np.ascontiguousarray(values, np.float32))
 
 
 class Buffers:
@@ -177,6 +192,7 @@ class Buffers:
         rows: ndarray,
         length: int,
         axis: int,
+        lr: float,
     ) -> None:
         def padded(values: ndarray, fill: float) -> ndarray:
             return np.moveaxis(pad(values, traces, rows, length, fill), -1, axis - 3)
@@ -194,15 +210,16 @@ class Buffers:
         self.logs = self.mixed[: len(sums)]
         self.log_weights = self.mixed[len(sums) : -1].view(start.shape)
         # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
-        below = start - start.max(axis=axis, keepdims=True)
+        below = start - start.max(axis, keepdims=True)
         self.log_weights.copy_(tensor(np.maximum(below, -200.0)))
         self.log_weights.grad = torch.zeros_like(self.log_weights)
-        self.mixed[-1] = tensor(score).reshape(-1)
+        self.adam = torch.optim.Adam([self.log_weights], lr=lr, amsgrad=True, fused=True, capturable=sums.is_cuda)
+        self.mixed[-1] = tensor(score).ravel()
 
         self.weights = torch.empty(k + 2, score.size)  # a_1..a_k, attention, guard
         self.a = self.weights[:k].view(start.shape)
-        self.weights[k] = tensor(attention).reshape(-1)
-        self.weights[k + 1] = torch.where(self.real, 1e-30, 1.0).reshape(-1)  # keeps every logarithm finite
+        self.weights[k] = tensor(attention).ravel()
+        self.weights[k + 1] = torch.where(self.real, 1e-30, 1.0).ravel()  # keeps every logarithm finite
 
         self.slope = torch.empty(k, score.size)
         self.slope_of = self.slope.view(start.shape)
@@ -217,7 +234,7 @@ class Buffers:
         """The weights (k, B, L) of the log-weights, float64."""
         log_weights = self.log_weights.double().masked_fill(~self.real, -torch.inf)
         weights = torch.softmax(log_weights, self.axis).cpu().numpy()
-        return weights if self.axis == 2 else weights.swapaxes(-1, -2)
+        return np.moveaxis(weights, self.axis, 2)
 
 
 def one_output(
@@ -227,26 +244,28 @@ def one_output(
     buffers: Buffers,
     penalty: float,
     margin: float,
-) -> Callable[[], None]:
-    """What puts the gradient of the loss into buffers.log_weights, for one logit or two as their difference."""
+) -> Step:
+    """What takes a step by the loss's gradient, for one logit or two as their difference."""
     contribution, bias = one_logit(traces)
     z_model = totals(traces.attention * contribution, traces.offsets)
     p = tensor(sigmoid(z_model + bias)[rows])  # (B,)
     s = tensor(pad(contribution, traces, rows, length, 0).swapaxes(-1, -2))  # (L, B)
     product = torch.empty(2, *buffers.a.shape)
 
-    def put_gradient() -> None:
+    def step() -> None:
+        buffers.put_slopes()
         torch.mul(buffers.a, s, out=product[0])
         torch.mul(buffers.a, buffers.slope_of, out=product[1])
         z, mean = product.sum(2, keepdim=True)  # sum a s and sum a slope, each (k, 1, B)
         output = torch.sigmoid(z + bias)
-        outside = torch.nn.functional.hardshrink(output - p, margin).sign_()
+        outside = torch.hardshrink(output - p, margin).sign_()
         pull = outside.mul_(output - output.square()).mul_(penalty)  # d(penalty)/dz
         mean.addcmul_(pull, z)
         torch.addcmul(buffers.slope_of, pull, s, out=buffers.log_weights.grad)
         buffers.log_weights.grad.sub_(mean).mul_(buffers.a)  # through the softmax
+        buffers.adam.step()
 
-    return put_gradient
+    return step
 
 
 def several_outputs(
@@ -256,7 +275,7 @@ def several_outputs(
     buffers: Buffers,
     penalty: float,
     margin: float,
-) -> Callable[[], None]:
+) -> Step:
     """The same for text pairs and for three classes or more; the hinge sees sum_c |output_c - p_c|, p the model's.
 
     M and K are filled up to multiples of MULTIPLE: added hidden numbers are read out with weight 0, added outputs have
@@ -281,35 +300,37 @@ def several_outputs(
     value = torch.zeros(len(rows), length, width)
     value[tensor(real) > 0, :units] = tensor(traces.contribution[tokens] * np.float32(factor))
 
-    def put_gradient() -> None:
+    def step() -> None:
+        buffers.put_slopes()
         weights = buffers.a.transpose(0, 1)  # (B, k, L)
         if readout is not None:
             hidden = torch.baddbmm(query, weights, value).sigmoid_()
-            logits = torch.matmul(hidden, readout)
+            logits = hidden @ readout
         else:
-            logits = torch.bmm(weights, value)
+            logits = weights @ value
         output = torch.softmax(logits.add_(bias), -1)
         difference = output - p
         change = difference.abs().sum(-1, keepdim=True)  # (B, k, 1)
-        outside = (change > margin).to(output.dtype).mul_(penalty)
+        outside = penalty * (change > margin)
         sign = difference.sign_()
         mean_sign = (sign * output).sum(-1, keepdim=True)
         slope = sign.sub_(mean_sign).mul_(output).mul_(outside)  # d/d logits
         if readout is not None:
             steepness = hidden.addcmul_(hidden, hidden, value=-1.0)  # of the sigmoid
-            slope = torch.matmul(slope, readout.t()).mul_(steepness)
-        pull = torch.bmm(slope, value.transpose(1, 2)).transpose(0, 1)  # (k, B, L)
+            slope = (slope @ readout.T).mul_(steepness)
+        pull = (slope @ value.mT).transpose(0, 1)  # (k, B, L)
         gradient = buffers.log_weights.grad
         torch.add(buffers.slope_of, pull, out=gradient)
         torch.mul(buffers.a, gradient, out=buffers.slope_of)
         mean = buffers.slope_of.sum(2, keepdim=True)
         gradient.sub_(mean).mul_(buffers.a)  # through the softmax
+        buffers.adam.step()
 
-    return put_gradient
+    return step
 
 
 def filled(values: ndarray, shape: tuple[int, ...], fill: float = 0.0) -> Tensor:
     """A float32 tensor of this shape with values in its first corner; torch's own memory begins on a cache line."""
-    corner = torch.full(shape, fill, dtype=torch.float32)
+    corner = torch.full(shape, fill)
     corner[tuple(slice(size) for size in values.shape)] = tensor(values)
     return corner
