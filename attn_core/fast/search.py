@@ -5,20 +5,20 @@ hidden layer of text pairs is written with sigmoids, tanh(x) = 1 - 2 sigmoid(-2 
 fast: the factors go into query, contributions, readout and bias, so a step has no more operations.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from math import ceil, inf
 
 import numpy as np
 import torch
 from numpy import ndarray
-from torch import Tensor
+from torch import Tensor, cuda
 from tqdm import tqdm
 
 from attn_core.device import compute_device, threads
 from attn_core.traces import Traces, chunks, has_one_logit, one_logit, sigmoid, totals
 
-BLOCK = {"cpu": 1 << 17, "cuda": 1 << 22}
+BLOCK = {"cpu": 131_072, "cuda": 4_194_304}
 """Kind of device -> padded tokens searched at once; bounds memory (about 60 floats a token at k = 5)."""
 
 GROWTH = 1.35
@@ -36,7 +36,7 @@ LANES = 32
 """Blocks are filled up to multiples of this many documents. Torch works on the last few numbers of a row by other
 instructions; so no document is among them."""
 
-NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 26}
+NUMBERS = {"cpu": 524_288, "cuda": 67_108_864}
 """With several outputs: padded tokens times width of contributions searched at once; 2 MB stay in the cache."""
 
 MULTIPLE = 16
@@ -79,7 +79,7 @@ def search(
     weights = np.empty(starts.shape)
 
     size = len(traces.score) * steps
-    shown = len(starts) * size > LONG if progress is None else progress
+    shown = starts.size * steps > LONG if progress is None else progress
     bar = tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
     with threads(1), bar, torch.no_grad():
         for documents, length in blocks(traces.lengths, limit, multiple, lanes):
@@ -100,8 +100,8 @@ def search(
 
 def captured(step: Step, device: torch.device) -> Step:
     """A step as one graph, recorded and not yet run: a GPU is faster than Python asks for a step's parts."""
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.device(device), torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+    graph = cuda.CUDAGraph()
+    with cuda.device(device), cuda.graph(graph, stream=cuda.Stream()):
         step()
     return graph.replay
 
@@ -119,7 +119,7 @@ def blocks(
     """
     ladder = [1]
     while ladder[-1] < np.max(lengths, initial=1):
-        ladder.append(math.ceil(ladder[-1] * GROWTH))
+        ladder.append(ceil(ladder[-1] * GROWTH))
     padded = np.asarray(ladder)[np.searchsorted(ladder, lengths)]
     return chunks(-(-padded // multiple) * multiple, limit, least)
 
@@ -155,7 +155,7 @@ def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
     """
     jsd = objective == "jsd"
     pairs = list(combinations(range(k), 2))
-    logs = len(pairs) + (k if jsd else 0)
+    logs = len(pairs) + k * jsd
     sums = torch.zeros(logs, k + 2)
     combine = torch.zeros(k, logs + k + 1)
     sums[:, k + 1] = 1.0
@@ -197,14 +197,14 @@ class Buffers:
         def padded(values: ndarray, fill: float) -> ndarray:
             return np.moveaxis(pad(values, traces, rows, length, fill), -1, axis - 3)
 
-        start = padded(starts, -np.inf)
+        start = padded(starts, -inf)
         attention = padded(traces.attention, 0)
         score = padded(traces.score, 0)
         k = len(combine)
         self.sums = sums
         self.combine = combine
         self.axis = axis
-        self.real = tensor(start[0]) > -torch.inf
+        self.real = tensor(start[0]) > -inf
 
         self.mixed = torch.empty(combine.shape[1], score.size)  # logarithms, log-weights, scores
         self.logs = self.mixed[: len(sums)]
@@ -232,7 +232,7 @@ class Buffers:
 
     def final(self) -> ndarray:
         """The weights (k, B, L) of the log-weights, float64."""
-        log_weights = self.log_weights.double().masked_fill(~self.real, -torch.inf)
+        log_weights = self.log_weights.double().masked_fill(~self.real, -inf)
         weights = torch.softmax(log_weights, self.axis).cpu().numpy()
         return np.moveaxis(weights, self.axis, 2)
 
@@ -291,10 +291,10 @@ def several_outputs(
         factor = -2.0  # tanh(x) = 1 - 2 sigmoid(-2 x); what the 1 adds to the logits goes into the bias
         query = filled(factor * traces.query[rows, None], (len(rows), 1, width))
         readout = filled(factor * traces.readout.T, (width, outputs))
-        bias = bias + traces.readout.astype(float).sum(axis=1)
+        bias = bias + traces.readout.astype(float).sum(1)
     if traces.allowed is not None:
-        bias = np.where(traces.allowed[rows, None], bias, -np.inf)
-    bias = filled(bias, (len(rows), 1, outputs), -np.inf)
+        bias = np.where(traces.allowed[rows, None], bias, -inf)
+    bias = filled(bias, (len(rows), 1, outputs), -inf)
     p = filled(traces.outputs[rows, None], (len(rows), 1, outputs))
     real, tokens = places(traces, rows, length)
     value = torch.zeros(len(rows), length, width)
