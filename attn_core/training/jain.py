@@ -154,7 +154,7 @@ def train(
             history.append(row)
             if min(best.values()) >= 1.0:
                 break
-    return Trained({split: weights.get(split) or to_arrays(model) for split in best}, history)
+    return Trained(dict.fromkeys(best, to_arrays(model)) | weights, history)
 
 
 def masked(documents: Documents, share: float, rng: np.random.Generator) -> Documents:
