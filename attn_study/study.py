@@ -310,8 +310,9 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
 def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Training:
     """A trained model, from the cache or trained now, and its traces. words: of each row, as written; of a pretrained
     model its own pieces are taken."""
-    made = data, *_ = inputs_of(run)
-    weights = trained(run, made, progress, few=0)[0][run.selection]  # by all threads: somebody waits for it
+    inputs = inputs_of(run)
+    data = inputs[0]
+    weights = trained(run, inputs, progress, few=0)[0][run.selection]  # by all threads: somebody waits for it
     traces = FAMILIES[run.family].read(run, weights, data, progress)
     pieces = partial(data.splits["test"].words, vocabulary=data.vocabulary)
     traces = replace(traces, spell=words.get if run.family == "text" else pieces)

@@ -87,11 +87,12 @@ def search(
             with device:  # where all tensors are made
                 matrices = mixing(len(starts), diversity, objective)
                 buffers = Buffers(*matrices, traces, starts, rows, length, axis, lr)
-                step = step_of(traces, rows, length, buffers, penalty, margin)
+                first = step_of(traces, rows, length, buffers, penalty, margin)
+            step = first  # the first one stays: it holds the tensors that its graph works on
             real, tokens = places(traces, documents, length)
             for number in range(steps):
                 if number == WARM.get(kind):
-                    step = captured(step, device)
+                    step = captured(first, device)
                 step()
                 bar.update(len(tokens))
             weights[:, tokens] = buffers.final()[:, : len(documents)][:, real]
@@ -99,7 +100,10 @@ def search(
 
 
 def captured(step: Step, device: torch.device) -> Step:
-    """A step as one graph, recorded and not yet run: a GPU is faster than Python asks for a step's parts."""
+    """A step as one graph, recorded and not yet run: a GPU is faster than Python asks for a step's parts.
+
+    The graph holds no tensors: the step has to live as long as it is replayed.
+    """
     graph = cuda.CUDAGraph()
     with cuda.device(device), cuda.graph(graph, stream=cuda.Stream()):
         step()
@@ -109,8 +113,8 @@ def captured(step: Step, device: torch.device) -> Step:
 def blocks(
     lengths: ndarray,
     limit: int,
-    multiple: int = 1,
-    least: int = 1,
+    multiple: int,
+    least: int,
 ) -> Iterator[tuple[ndarray, int]]:
     """`chunks` of documents of like padded length L: (rows (B,), L).
 
@@ -155,7 +159,7 @@ def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
     """
     jsd = objective == "jsd"
     pairs = list(combinations(range(k), 2))
-    logs = len(pairs) + k * jsd
+    logs = len(pairs) + k * jsd  # logarithms of pairs and, for the JSD, of each with the attention
     sums = torch.zeros(logs, k + 2)
     combine = torch.zeros(k, logs + k + 1)
     sums[:, k + 1] = 1.0

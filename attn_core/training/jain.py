@@ -150,7 +150,8 @@ def train(
                 if (epoch > 0 and quality > best_quality) or run.epochs == 1:
                     best[split] = quality
                     better.append(split)
-            weights |= dict.fromkeys(better, to_arrays(model))  # one copy, of both where both are better
+            if better:
+                weights |= dict.fromkeys(better, to_arrays(model))  # one copy, of both where both are better
             history.append(row)
             if min(best.values()) >= 1.0:
                 break
