@@ -304,7 +304,7 @@ def attending_only(traces: Traces, kept: ndarray) -> ndarray:
     """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight."""
     weight = traces.attention * kept
     left = totals(weight, traces.offsets)
-    left = np.where(left > 0, left, 1.0)
+    left[left == 0] = 1.0
     return weight / left[traces.owner]
 
 

@@ -126,11 +126,12 @@ def test_gradients_are_taken_outside_cudnn(name, fast, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
-def test_a_search_is_made_on_the_device_and_does_not_depend_on_its_blocks(name, monkeypatch):
+def test_a_search_is_made_on_the_device_and_does_not_depend_on_how_a_device_lays_out_its_blocks(name, monkeypatch):
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
     traces = trace(*MODELS[name], leave_one_out=False, progress=False)
     expected = search(traces, k=2, steps=30)
     monkeypatch.setitem(fast_search.ROUNDED, "cpu", fast_search.ROUNDED["cuda"])
+    monkeypatch.setitem(fast_search.AXIS, "cpu", fast_search.AXIS["cuda"])
     with torch.device("meta"):
         found = search(traces, k=2, steps=30)
     np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -27,6 +27,10 @@ GROWTH = 1.35
 ROUNDED = {"cpu": 1, "cuda": 64}
 """Kind of device -> padded lengths are multiples of this: on a GPU one block more costs as much as some padding."""
 
+AXIS = {"cpu": -2, "cuda": -1}
+"""Kind of device -> axis of the tokens with one logit. The processor works on documents side by side; of another axis
+than the last, one thread of a GPU would take all tokens of a softmax, and most of its threads none."""
+
 WARM = {"cuda": 3}
 """Kind of device -> so many steps of a block, in which torch makes ready, before the others repeat one graph."""
 
@@ -67,26 +71,24 @@ def search(
     multiple = ROUNDED[kind]
     if has_one_logit(traces):
         step_of = one_output
-        axis = 1
+        axis = AXIS[kind]
         lanes = LANES
         limit = BLOCK[kind]
     else:
         step_of = several_outputs
-        axis = 2
+        axis = -1
         lanes = FEW_LANES
         limit = NUMBERS[kind] // traces.contribution.shape[1]
         multiple = max(multiple, MULTIPLE)
     weights = np.empty(starts.shape)
 
-    size = len(traces.score) * steps
     shown = starts.size * steps > LONG if progress is None else progress
-    bar = tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
+    bar = tqdm(total=len(traces.score) * steps, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
     with threads(1), bar, torch.no_grad():
         for documents, length in blocks(traces.lengths, limit, multiple, lanes):
             rows = np.pad(documents, (0, -len(documents) % lanes), "edge")  # (B,)
             with device:  # where all tensors are made
-                matrices = mixing(len(starts), diversity, objective)
-                buffers = Buffers(*matrices, traces, starts, rows, length, axis, lr)
+                buffers = Buffers(traces, starts, rows, length, axis, diversity, objective, lr)
                 first = step_of(traces, rows, length, buffers, penalty, margin)
             step = first  # the first one stays: it holds the tensors that its graph works on
             real, tokens = places(traces, documents, length)
@@ -133,13 +135,14 @@ def pad(
     traces: Traces,
     rows: ndarray,  # (B,)
     length: int,
-    fill: float,
+    axis: int,
+    fill: float = 0.0,
 ) -> ndarray:
-    """Token values of some documents as (..., B, length), filled up at the right."""
+    """Token values of some documents, filled up at the end, as (..., B, length), or (..., length, B) for axis -2."""
     real, tokens = places(traces, rows, length)
     padded = np.full((*values.shape[:-1], *real.shape), fill, values.dtype)
     padded[..., real] = values[..., tokens]
-    return padded
+    return np.moveaxis(padded, -1, axis)
 
 
 def places(traces: Traces, rows: ndarray, length: int) -> tuple[ndarray, ndarray]:
@@ -162,7 +165,7 @@ def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
     logs = len(pairs) + k * jsd  # logarithms of pairs and, for the JSD, of each with the attention
     sums = torch.zeros(logs, k + 2)
     combine = torch.zeros(k, logs + k + 1)
-    sums[:, k + 1] = 1.0
+    sums[:, -1] = 1.0
     for row, (i, j) in enumerate(pairs):  # ln(a_i + a_j)
         sums[row, [i, j]] = 1.0
         combine[[i, j], row] = diversity
@@ -182,48 +185,43 @@ def tensor(values: ndarray) -> Tensor:
 
 
 class Buffers:
-    """What the search of a block keeps, in place: log-weights, weights and slopes, (k, B, L), or (k, L, B) for axis 1.
+    """What the search of a block keeps, in place: log-weights, weights and slopes, (k, B, L), or (k, L, B) for axis -2.
 
     axis: of the tokens. At padding log-weights are -inf, attention and score are 0.
     """
 
     def __init__(
         self,
-        sums: Tensor,
-        combine: Tensor,
         traces: Traces,
         starts: ndarray,
         rows: ndarray,
         length: int,
         axis: int,
+        diversity: float,
+        objective: str,
         lr: float,
     ) -> None:
-        def padded(values: ndarray, fill: float) -> ndarray:
-            return np.moveaxis(pad(values, traces, rows, length, fill), -1, axis - 3)
-
-        start = padded(starts, -inf)
-        attention = padded(traces.attention, 0)
-        score = padded(traces.score, 0)
-        k = len(combine)
-        self.sums = sums
-        self.combine = combine
+        start = pad(starts, traces, rows, length, axis, -inf)
+        score = pad(traces.score, traces, rows, length, axis)
+        k = len(starts)
+        self.sums, self.combine = mixing(k, diversity, objective)
         self.axis = axis
         self.real = tensor(start[0]) > -inf
 
-        self.mixed = torch.empty(combine.shape[1], score.size)  # logarithms, log-weights, scores
-        self.logs = self.mixed[: len(sums)]
-        self.log_weights = self.mixed[len(sums) : -1].view(start.shape)
+        self.mixed = torch.empty(self.combine.shape[1], score.size)  # logarithms, log-weights, scores
+        self.logs = self.mixed[: len(self.sums)]
+        self.log_weights = self.mixed[len(self.sums) : -1].view(start.shape)
         # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
         below = start - start.max(axis, keepdims=True)
         self.log_weights.copy_(tensor(np.maximum(below, -200.0)))
         self.log_weights.grad = torch.zeros_like(self.log_weights)
-        self.adam = torch.optim.Adam([self.log_weights], lr=lr, amsgrad=True, fused=True, capturable=sums.is_cuda)
+        self.adam = torch.optim.Adam([self.log_weights], lr=lr, amsgrad=True, fused=True, capturable=self.real.is_cuda)
         self.mixed[-1] = tensor(score).ravel()
 
         self.weights = torch.empty(k + 2, score.size)  # a_1..a_k, attention, guard
         self.a = self.weights[:k].view(start.shape)
-        self.weights[k] = tensor(attention).ravel()
-        self.weights[k + 1] = torch.where(self.real, 1e-30, 1.0).ravel()  # keeps every logarithm finite
+        self.weights[k] = tensor(pad(traces.attention, traces, rows, length, axis)).ravel()
+        self.weights[-1] = torch.where(self.real, 1e-30, 1.0).ravel()  # keeps every logarithm finite
 
         self.slope = torch.empty(k, score.size)
         self.slope_of = self.slope.view(start.shape)
@@ -237,8 +235,7 @@ class Buffers:
     def final(self) -> ndarray:
         """The weights (k, B, L) of the log-weights, float64."""
         log_weights = self.log_weights.double().masked_fill(~self.real, -inf)
-        weights = torch.softmax(log_weights, self.axis).cpu().numpy()
-        return np.moveaxis(weights, self.axis, 2)
+        return torch.softmax(log_weights, self.axis).movedim(self.axis, -1).cpu().numpy()
 
 
 def one_output(
@@ -250,17 +247,18 @@ def one_output(
     margin: float,
 ) -> Step:
     """What takes a step by the loss's gradient, for one logit or two as their difference."""
+    axis = buffers.axis
     contribution, bias = one_logit(traces)
     z_model = totals(traces.attention * contribution, traces.offsets)
-    p = tensor(sigmoid(z_model + bias)[rows])  # (B,)
-    s = tensor(pad(contribution, traces, rows, length, 0).swapaxes(-1, -2))  # (L, B)
+    p = tensor(sigmoid(z_model + bias)[rows]).unsqueeze(axis)  # (B, 1), or (1, B) for axis -2
+    s = tensor(pad(contribution, traces, rows, length, axis))  # (B, L), or (L, B)
     product = torch.empty(2, *buffers.a.shape)
 
     def step() -> None:
         buffers.put_slopes()
         torch.mul(buffers.a, s, out=product[0])
         torch.mul(buffers.a, buffers.slope_of, out=product[1])
-        z, mean = product.sum(2, keepdim=True)  # sum a s and sum a slope, each (k, 1, B)
+        z, mean = product.sum(axis, keepdim=True)  # sum a s and sum a slope, over tokens
         output = torch.sigmoid(z + bias)
         outside = torch.hardshrink(output - p, margin).sign_()
         pull = outside.mul_(output - output.square()).mul_(penalty)  # d(penalty)/dz
