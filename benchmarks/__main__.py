@@ -4,6 +4,7 @@ python -m benchmarks [--keep]      one thread in processor seconds, then all in 
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --masking            trains with masked words and without, and compares measures of importance
+python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
 python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and numbers under deals
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
@@ -40,6 +41,10 @@ def main() -> None:
         from benchmarks import bench_compared
 
         bench_compared.write_masking(DATA)
+    elif asked == "--carried":
+        from benchmarks import bench_carried
+
+        print(bench_carried.write(DATA, words).to_string())
     elif asked == "--tests":
         from benchmarks import bench_tests
 
