@@ -54,14 +54,14 @@ def carried(runs: list[Run]) -> list[dict]:
     for reader in encoders:
         right = []
         for seed, other_seed in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
-            model = models[reader, seed]
-            lengths = np.repeat(model.lengths, model.lengths)
+            read = models[reader, seed]
+            lengths = np.repeat(read.lengths, read.lengths)
             weights = {encoder: models[encoder, seed].attention for encoder in encoders}
             weights["another seed"] = models[reader, other_seed].attention
-            weights["rarity"] = rare / totals(rare, model.offsets)[model.owner]
+            weights["rarity"] = rare / totals(rare, read.offsets)[read.owner]
             weights["equal"] = 1 / lengths
-            of_seed = {source: is_right(model, values) for source, values in weights.items()}
-            of_seed["dealt"] = over_deals(model, lambda dealt: is_right(dealt, dealt.attention), seed)
+            of_seed = {source: is_right(read, values) for source, values in weights.items()}
+            of_seed["dealt"] = over_deals(read, lambda dealt: is_right(dealt, dealt.attention), seed)
             right.append(of_seed)
         for source in right[0]:
             values = np.array([of_seed[source] for of_seed in right])  # (S, D)
