@@ -4,12 +4,15 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sentences
 from test_extending import EXPECTED
 
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
+from attn_core import Run, obtain
+from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(sources.pages(ROOT))
@@ -45,6 +48,57 @@ def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     again = sentences.run_here(notebook, small, monkeypatch, EXPECTED)
     sentences.check(page, ROOT, again, monkeypatch)
+
+
+SEVERAL = {"corpus": "agnews_all"}
+"""Stored models of four classes, which most pages cannot read."""
+
+REFUSED = [
+    ("how-to-measure", {"text": "film"}, "three words or more, this one has 1"),
+    ("serrano/01-introduction", {"erased": [500]}, r"7 sentences, 0 to 6; erase some of these, not \[500\]"),
+    ("serrano/01-introduction", {"erased": list(range(7))}, "erase some of these"),
+    *[
+        (f"wiegreffe/{page}", {"seed": 10}, "give the second another one")
+        for page in ("03-3-variance", "04-adversaries", "06-conclusion")
+    ],
+    ("monday", {"second": 10}, "give the second another one"),
+    *[
+        (page, SEVERAL, "have 4 classes")
+        for page in ("jain/04-2-1-permutation", "one-word", "wiegreffe/03-2-uniform", "wiegreffe/03-4-guides")
+    ],
+]
+
+
+@pytest.mark.parametrize(("page", "values", "message"), REFUSED)
+def test_what_a_text_or_a_model_does_not_have_is_refused_in_one_line(page, values, message, monkeypatch):
+    with pytest.raises(AttnError, match=message):
+        sentences.run_here(sources.convert(page, ROOT), values, monkeypatch)
+
+
+def up_to(page: str, word: str):
+    """A page to the first cell that holds this word."""
+    notebook = sources.convert(page, ROOT)
+    last = next(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and word in cell.source)
+    notebook.cells = notebook.cells[: last + 1]
+    return notebook
+
+
+def test_a_sentence_of_one_word_and_a_set_that_the_book_lacks_have_their_page(monkeypatch):
+    sentences.run_here(sources.convert("one-model", ROOT), {"sentence": "film"}, monkeypatch)
+    notebook = sentences.run_here(up_to("one-word", "with_yours"), {"corpus": "planted"}, monkeypatch)
+    assert "planted" in notebook.cells[-4].outputs[0].text
+
+
+def test_of_several_classes_the_predicted_one_s_p_is_read(monkeypatch):
+    """A word speaks against the decision where the predicted class is surer without it; two decide alike by class."""
+    notebook = sentences.run_here(up_to("monday", "speak against"), SEVERAL, monkeypatch)
+    models = [obtain(Run("agnews_all", seed=seed, vectors="ppmi-300")).traces for seed in (10, 50)]
+    against = (models[0].leave_one_out[models[0].heaviest] > 0).mean()
+    assert f"{against:.0%} of the heaviest" in notebook.cells[-1].outputs[0].text
+    notebook = sentences.run_here(up_to("wiegreffe/06-conclusion", "print("), SEVERAL, monkeypatch)
+    shared = np.isin(models[0].doc_id, models[1].doc_id)
+    alike = (models[0].predicted[shared] == models[1].predicted).mean()
+    assert f"same decision {alike:.0%}" in notebook.cells[-1].outputs[0].text
 
 
 def test_references_survive_a_shortened_page():

@@ -38,6 +38,10 @@ def settled(name: str, **values: object) -> dict:
         (REVIEW, {"document": 99_999}, "among the 516 stored texts, 0 to 515; got 99999", "Traceback"),
         (REVIEW, {"document": -1}, "greater than or equal to 0", "stored texts"),
         ("jain/04-2-2-adversarial", {"epsilon": 1.5}, "should be less than 1", "stored"),
+        ("jain/06-discussion", {"top": 1.0}, "top: Input should be less than 1", "stored"),
+        (REVIEW, {"encoder": "flan_none"}, "document is a place among the 20 stored texts, 0 to 19; got 431", "Trace"),
+        ("jain/04-2-1-permutation", {"corpus": "snli"}, "stored for this page: corpus 20news, agnews", "To train it"),
+        ("jain/04-2-1-permutation", {"encoder": "minilm"}, "stored for this page: encoder average", "To train it"),
     ],
 )
 def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, values, holds, lacks):
@@ -48,10 +52,18 @@ def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, value
 
 
 def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
-    with pytest.raises(
-        AttnError, match=r"To train it \(about \d+ min\): python -m attn_core run --corpus sst .*--seed 3$"
-    ):
-        settled(CORRELATION, seed=3)
+    for name, where in ((CORRELATION, r"cpu \(x86_64\)"), ("transformer", "NVIDIA H100 80GB HBM3")):
+        message = rf"To train it \(about \d+ min on {where}\): python -m attn_core run --corpus sst .*--seed 3$"
+        with pytest.raises(AttnError, match=message):
+            settled(name, seed=3)
+
+
+@pytest.mark.parametrize("name", sorted(sources.pages(ROOT)))
+def test_every_number_has_bounds(name):
+    """Those that choose a run are held against what is stored."""
+    declares = sources.declaration(sources.read_source(sources.pages(ROOT)[name]), name)
+    numbers = {key for key, value in declares.defaults.items() if type(value) in (int, float)}
+    assert numbers - {"seed", "second"} <= set(declares.takes)
 
 
 def test_word_vectors_are_those_of_the_stored_model_unless_the_reader_names_some():

@@ -14,6 +14,7 @@ asked of the archive and the cache when the page runs.
 """
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -106,15 +107,20 @@ class Declaration:
         line, for a value that is not taken, a run that is not stored, a document that there is not.
         """
         settled = self.defaults | self.check(values)
-        changed = self.changed(settled)
-        if self.reads is None or not changed:
+        if self.reads is None or not self.changed(settled):
             return settled
         run = read_run(self, settled, self.reads)
         if "vectors" in settled:
             settled["vectors"] = run.vectors
-        for name in changed:
-            if self.takes.get(name) == "documents":
-                _check_document(self.page, name, settled[name], run)
+        for name, limit in self.takes.items():
+            if limit == "documents":
+                traces = obtain(run).traces
+                count = 0 if traces is None else len(traces)
+                if settled[name] >= count:
+                    raise AttnError(
+                        f"page {self.page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; "
+                        f"got {settled[name]}"
+                    )
         return settled
 
     def changed(self, settled: dict) -> dict:
@@ -178,17 +184,19 @@ def read_run(declares: Declaration, settled: dict, reads: dict) -> Run:
     choice = {name: settled[name] for name in RUN_FIELDS if name in settled}
     if settled.get("vectors") == vectors:
         choice.pop("vectors", None)
-    fixed = {name: value for name, value in reads.items() if name != "documents"}
+    fixed = dict(reads)
+    documents = fixed.pop("documents", True)
     wanted = {name: value for name, value in (fixed | choice).items() if name in index.FIELDS}
-    readable = _stored(fixed | dict.fromkeys((*choice, "vectors"), "any"), reads.get("documents", True))
+    readable = _stored(fixed | dict.fromkeys((*choice, "vectors"), "any"), documents)
     fits = readable[_equal(readable, choice)]
     if len(fits):
-        ours = fits[fits["vectors"] == vectors]
-        row = (ours if len(ours) else fits).iloc[0]
+        row = fits.loc[(fits["vectors"] == vectors).idxmax()]  # else the first
         return Run(**{"seed": int(row["seed"])} | wanted | {"vectors": row["vectors"]})
     run = None
     with suppress(AttnError, TypeError):  # no such model, or not one alone
         run = Run(**{name: value for name, value in wanted.items() if value != "any"})
+        if run.family != fixed.get("family", run.family):
+            run = None  # trained, it would be refused again
     if run and catalogue.corpus(run.corpus).generated:
         return run
     asked = ", ".join(f"{name} {value}" for name, value in choice.items())
@@ -210,10 +218,7 @@ def _stored(fields: dict, documents: bool) -> pd.DataFrame:
 
 def _equal(rows: pd.DataFrame, fields: dict) -> pd.Series:
     """Which rows have all these values."""
-    equal = pd.Series(True, rows.index)
-    for name, value in fields.items():
-        equal &= rows[name] == value
-    return equal
+    return (rows[list(fields)] == list(fields.values())).all(axis=1)
 
 
 def _alternatives(rows: pd.DataFrame, choice: dict) -> str:
@@ -229,16 +234,11 @@ def _alternatives(rows: pd.DataFrame, choice: dict) -> str:
 
 
 def _minutes(run: Run) -> str:
-    """What a training takes, by the records of stored ones of the data set and the encoder."""
+    """What a training takes and where, by the records of stored ones of the data set and the encoder, on a processor
+    if there are any."""
     rows = index.runs(corpus=run.corpus, encoder=run.encoder, attention=["tanh", "dot"], vectors="any")
-    seconds = [sum(record["seconds"].values()) for record in index.records(rows["key"])]
-    return f" (about {max(1, round(np.median(seconds) / 60))} min)" if seconds else ""
-
-
-def _check_document(page: str, name: str, value: int, run: Run) -> None:
-    traces = obtain(run).traces
-    count = 0 if traces is None else len(traces)
-    if value >= count:
-        raise AttnError(
-            f"page {page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; got {value}"
-        )
+    seconds = defaultdict(list)
+    for record in index.records(rows["key"]):
+        seconds[record["device"]].append(sum(record["seconds"].values()))
+    device = max(seconds, default="")  # 'cpu' comes after names of GPUs
+    return f" (about {max(1, round(np.median(seconds[device]) / 60))} min on {device})" if seconds else ""
