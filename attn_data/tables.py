@@ -62,7 +62,9 @@ def encoding_of(path: Path) -> str:
         data = file.read(SAMPLE)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if data[:1000].count(0) > 20:  # not some damage: in UTF-16 every second byte of Western letters
+    if re.match(rb"PK\x03\x04|SQLite format|PAR1|\x1f\x8b|\xd0\xcf\x11\xe0", data):  # whatever the file's ending
+        raise ValueError("it holds no text but a workbook, an archive, a database or Parquet; save it as CSV")
+    if data[:1000].count(0) > 100:  # not some damage: in UTF-16 every second byte of Western letters
         return "utf-16-be" if data[1] else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data)
@@ -89,9 +91,11 @@ def reading(path: Path):
     """What libraries raise of a file that is damaged or of another form, as one AttnError."""
     try:
         yield
-    except (pyarrow.ArrowException, csv.Error, zlib.error, EOFError, OSError, ValueError) as error:
-        reason = one_line(error)[:100]  # not more of a private text than shows the place
-        raise AttnError(f"{path} cannot be read ({reason}); unpack or copy it again, text as UTF-8") from error
+    except (pyarrow.ArrowException, csv.Error, zlib.error, EOFError, OSError, ValueError, RecursionError) as error:
+        # not more of a private text than shows the place
+        raise AttnError(
+            f"{path} cannot be read ({one_line(error)[:150]}); unpack or copy it again, text as UTF-8"
+        ) from error
 
 
 def delimiter_of(line: str, columns: Sequence[str]) -> str:
@@ -161,7 +165,7 @@ def renamed(where: object, names: Iterable, columns: Sequence[str], optional: Se
         if len(places) > 1:
             raise AttnError(f"{where} has two columns '{column}'; leave one of them out")
         if not places and column in columns:
-            raise AttnError(f"{where} lacks the column '{column}'; it holds {', '.join(names) or 'nothing'}")
+            raise AttnError(f"{where} lacks the column '{column}'; it holds {', '.join(names)[:200] or 'nothing'}")
         for i in places:
             names[i] = column
     return names
@@ -185,7 +189,7 @@ def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ())
         with opened(path) as file:
             table = pandas.DataFrame(_json_rows(file.read()))
             table.attrs["form"] = file.encoding.removesuffix("-sig")
-    table.columns = pandas.Index(renamed(path, table.columns, columns, optional))
+    table.columns = renamed(path, table.columns, columns, optional)
     if len(table) == 0:
         raise AttnError(f"{path} holds no rows")
     return table
@@ -235,8 +239,10 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
     or split, a set without tables, a damaged file, or data found nowhere."""
     entry = catalogue.corpus(corpus)
     if entry.generated or entry.own:
-        origin = "is generated" if entry.generated else "is made from your own files"
-        raise AttnError(f"corpus '{corpus}' {origin} and has no tables; use encode('{corpus}')")
+        raise AttnError(
+            f"corpus '{corpus}' is {'generated' if entry.generated else 'made from your own files'} and has no tables; "
+            f"use encode('{corpus}')"
+        )
     if split not in entry.files:
         raise AttnError(f"corpus '{corpus}' has no split '{split}'; it has {', '.join(entry.files)}")
     path = locate(entry, split)

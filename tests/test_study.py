@@ -3,6 +3,9 @@
 import gzip
 import json
 import re
+import sqlite3
+import zipfile
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -88,6 +91,19 @@ def text_file(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
+def packed(path: Path) -> Path:
+    """A zip with tables, as workbooks are."""
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("xl/workbook.xml", lines(BASE, ","))
+    return path
+
+
+def database(path: Path) -> Path:
+    with closing(sqlite3.connect(path)) as file:
+        BASE.to_sql("texts", file, index=False)
+    return path
+
+
 def lines(table: pd.DataFrame, separator: str) -> str:
     return "\n".join([separator.join(table), *(separator.join(row) for row in table.to_numpy())]) + "\n"
 
@@ -153,6 +169,18 @@ def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
     assert outcome(text_file(tmp_path / "a.csv", text))[0]["data"][1] == outcome(BASE)[0]["data"][1]
 
 
+def test_zero_bytes_in_every_line_make_no_file_utf_16(tmp_path):
+    text = lines(BASE, ",").replace(" was ", "\0was ")
+    assert outcome(text_file(tmp_path / "a.csv", text))[1] == ["bad", "good"]
+
+
+def test_a_table_without_heads_shows_no_more_of_its_texts_than_their_beginning(tmp_path):
+    path = text_file(tmp_path / "a.csv", "a secret " * 1_000 + ",good\n")
+    with pytest.raises(AttnError, match="lacks the column 'text'; it holds a secret") as error:
+        cleaned(path)
+    assert len(str(error.value)) < len(str(path)) + 300
+
+
 def test_a_list_is_no_table():
     with pytest.raises(AttnError, match="a table is a DataFrame, or a file of one, and no list"):
         cleaned(["a text"])
@@ -173,6 +201,15 @@ REFUSED = {
         lambda f: text_file(f / "a.jsonl", '{"text": "a", "text": "b"}\n'),
         "two values of one name",
     ),
+    "a workbook": (lambda f: packed(f / "a.csv"), "no text but a workbook"),
+    "a zip as UTF-8": (lambda f: text_file(f / "a.tsv", "PK\x03\x04 a"), "no text but a workbook"),
+    "Parquet": (lambda f: numbered(f / "a.parquet", range(60)).rename(f / "a.csv"), "no text but a workbook"),
+    "packed twice": (
+        lambda f: write(BASE, f / "a.csv.gz").rename(f / "b.csv"),
+        "no text but a workbook",
+    ),
+    "a database": (lambda f: database(f / "a.csv"), "no text but a workbook"),
+    "lists without end": (lambda f: text_file(f / "a.json", "[" * 100_000), "RecursionError"),
     "half of the bytes": (lambda f: text_file(f / "a.csv", "text,label\nпривет мир,да\n" * 40, "cp1251"), "no UTF-8"),
     "no column": (lambda f: write(BASE.rename(columns={"text": "review"}), f / "a.csv"), "lacks the column 'text'; it"),
     "no file": (lambda f: f / "none.csv", "no such file"),
