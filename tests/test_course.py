@@ -17,7 +17,7 @@ from test_edition import CHAIN
 from test_editions import ANSWERS, secrets
 from test_exercises import PAGES, exercises
 
-from attn_book.exercises import items_of, mistake, slips
+from attn_book.exercises import check, items_of, mistake, slips
 from attn_book.verdict import CLAIMS
 from attn_build import course, sealed, slicing
 from attn_build.running import PACKAGES
@@ -145,6 +145,14 @@ def test_what_is_sealed_is_read_by_who_enters_it_alone(capsys):
             assert told in capsys.readouterr().out or mistake({**entry, "within": 0.001}, wrong, GENERAL) != told
     for wrong, kind in (([0.216, 0.693, 0], "order"), (0.693, "number of parts"), ([1, 2, 3], "another answer")):
         assert not check("notation-ex-jsd", wrong) and kind in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", [float("nan"), float("inf"), 10**400, [1, [2, 3]], [[1, 2], {"a": 3}], None])
+def test_an_answer_that_is_no_number_is_wrong_and_no_traceback(answer, capsys):
+    label = "jain-prelim-ex-equal"
+    behind_seal = sealed.checker(sealed.seal({label: KEYS[label]}, GENERAL))
+    assert not behind_seal(label, answer) and not check(label, answer)
+    assert capsys.readouterr().out.count("Not yet: ") == 2
 
 
 def test_a_slice_holds_what_a_cell_needs():

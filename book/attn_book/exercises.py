@@ -30,9 +30,14 @@ def check(label: str, *answer: object) -> bool:
 
 
 def items_of(answer: Any) -> list:
-    """Numbers and words of an answer; case does not count."""
-    flat = np.ravel(sorted(answer) if isinstance(answer, set) else answer).tolist()
-    return [item if isinstance(item, int | float) else str(item).strip().casefold() for item in flat]
+    """Numbers and words of an answer; case does not count. A list within a list is one word, so is NaN or infinity."""
+    try:
+        flat = np.ravel(sorted(answer) if isinstance(answer, set) else answer).tolist()
+    except ValueError:
+        flat = [answer]
+    return [
+        item if isinstance(item, int | float) and abs(item) < 1e300 else str(item).strip().casefold() for item in flat
+    ]
 
 
 def slips(entry: dict, general: dict) -> list[tuple[list, str]]:
@@ -57,8 +62,9 @@ def mistake(entry: dict, answer: list, general: dict) -> str:
         return general["count"]
     if same(sorted(answer, key=str), sorted(right, key=str), within):
         return general["order"]
-    words = any(isinstance(item, str) for item in right + answer)
-    if words or not same(answer, right, max(3 * within, 0.05 * max(map(abs, right)))):
+    if any(isinstance(item, str) for item in right + answer) or not same(
+        answer, right, max(3 * within, 0.05 * max(map(abs, right)))
+    ):
         return general["other"]
     return general["near"]
 
