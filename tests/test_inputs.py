@@ -239,6 +239,11 @@ OTHERS = {
     "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
     "misspelt parameter": ("execute jain/04-2-2-adversarial -p epsilom 0.1", no_damage, "did you mean 'epsilon'"),
     "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
+    "a value twice": (
+        "execute one-model -p epsilon 0.1 -p epsilon=0.2",
+        no_damage,
+        "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
+    ),
     "not finite": ("execute one-model -p epsilon nan", no_damage, "should be a valid number"),
     "too small": ("execute one-model -p epsilon=-1", no_damage, "greater than or equal to 0.001"),
     "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "should be a valid integer"),

@@ -20,9 +20,8 @@ def scorecard(as_json: Json = False) -> None:
     """Every reported number beside ours, with interval, tolerance and verdict."""
     from attn_book.scorecard import scorecard as rows_of
 
-    columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
-    columns += ["reported", "ours", "low", "high", "n_seeds", "data", "verdict"]
-    show(rows_of() if as_json else rows_of()[columns], as_json, digits=3)
+    names = "item corpus group encoder attention measure statistic reported ours low high n_seeds data verdict"
+    show(rows_of() if as_json else rows_of()[names.split()], as_json, digits=3)
 
 
 @app.command()
@@ -41,8 +40,8 @@ def execute(
     pairs = {}
     for item in parameters or []:
         name, separator, value = item.partition("=")
-        if not separator:
-            raise AttnError(f"-p {item}: it takes NAME=VALUE or NAME VALUE, such as -p epsilon 0.1")
+        if not separator or name in pairs:
+            raise AttnError(f"-p {item}: it takes NAME=VALUE or NAME VALUE, each name once, such as -p epsilon 0.1")
         pairs[name] = value
     path = rerun(page, pairs, output, compare, html or opened, force)
     print(f"executed {page} -> {path}")
