@@ -234,13 +234,14 @@ def train(
 
 def words_of(texts: Cleaned) -> dict[int, list[str]]:
     """Row of the table of texts -> its tokens; how many are cut goes to the notes."""
-    words = {
-        row: list(map(sys.intern, clean_lower(text)[:MOST_WORDS]))  # each word once in memory
-        for row, text in texts.rows["text"].items()
-    }
-    longest = sum(len(tokens) == MOST_WORDS for tokens in words.values())
-    if longest:
-        texts.notes.append(f"{longest:,} cut after {MOST_WORDS} words")
+    words = {}
+    cut = 0
+    for row, text in texts.rows["text"].items():
+        tokens = clean_lower(text)
+        cut += len(tokens) > MOST_WORDS
+        words[row] = list(map(sys.intern, tokens[:MOST_WORDS]))  # each word once in memory
+    if cut:
+        texts.notes.append(f"{cut:,} cut after {MOST_WORDS} words")
     return words
 
 

@@ -30,6 +30,7 @@ from attn_data import pieces
 from attn_study.numbers import auc, ends, macro_f1, mean_interval
 from attn_study.power import verdicts
 from attn_study.report import DOES_NOT, HOLDS, OPEN, verdict
+from attn_study.study import words_of
 from attn_study.texts import cleaned, parts
 
 REST = ["cast", "music", "light", "end", "sound", "plot", "scene", "actor", "hero", "song", "joke", "night", "city"]
@@ -461,6 +462,16 @@ def test_an_encoder_of_the_readers_and_long_texts():
     attn_core.register_encoder("average again", Average, version="1", times_hidden=1)
     study = attn_core.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
     assert len(study.traces[0].words(0)) == 400 and "60 cut after 400 words" in study.report()
+
+
+def test_texts_of_just_the_most_words_are_not_cut():
+    rows = films(60)
+    rows.loc[0, "text"] = " ".join(["good"] * 400)
+    rows.loc[1, "text"] = " ".join(["good"] * 401)
+    texts = cleaned(rows, "text", "label")
+    words = words_of(texts)
+    assert sorted(map(len, words.values()))[-2:] == [400, 400]
+    assert [note for note in texts.notes if "cut" in note] == ["1 cut after 400 words"]
 
 
 @pytest.mark.parametrize(
