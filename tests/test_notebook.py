@@ -245,6 +245,12 @@ def test_a_failed_guard_stops_the_execution_at_default_parameters_alone(tmp_path
         running.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
     path = running.execute("tiny", {"n": 4}, tmp_path / "done.ipynb", tmp_path)
     assert sum("attn-outdated" in text for text in outputs(path, "text/html")) == 1
+    heads = []
+    for n in (4, 12):  # the second makes no sentence false
+        write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import expect\nexpect(n == 3 or n > 9, 'three')")
+        path = running.execute("tiny", {"n": n}, tmp_path / f"{n}.ipynb", tmp_path)
+        heads.append("<strong>" in nbformat.read(path, 4).cells[0].source)
+    assert heads == [True, False], "below the title, not only where the guard stands"
 
 
 def test_convert_puts_the_guard_behind_the_parameters(tmp_path):

@@ -148,23 +148,24 @@ def named(values: dict) -> str:
 
 
 def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNode | None = None) -> NotebookNode:
-    """A notebook that says below its title which parameters are not at their defaults, what on the page follows them
-    and what stays. book: the same page as the book shows it, or None."""
+    """A notebook that says below its title which parameters are not at their defaults, whether a sentence does not
+    hold (`page.expect`), what on the page follows them and what stays. book: the page as the book shows it, or None."""
     pairs = [
         [Markup(escape(text).translate(MARKUP)) for text in (f"{name} = {value!r}", repr(defaults[name]))]
         for name, value in values.items()
         if value != defaults[name]
     ]
-    first = next((cell for cell in notebook.cells if cell.cell_type == "markdown"), None)
-    if pairs and first:
-        box = PARTS.changed(pairs, *(followed(book, notebook) if book else ("", "")))
+    first = notebook.cells[0]
+    if pairs:
+        outdated = any("attn-outdated" in html for shown in by_section(notebook).values() for html in shown)
+        box = PARTS.changed(pairs, outdated, *(followed(book, notebook) if book else ("", "")))
         first.source = re.sub(
             r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.MULTILINE
         )
     return notebook
 
 
-def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, str]:
+def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, ...]:
     """What of a page differs from the book's, and what does not, by section: "In ten lines (table, printed lines)"."""
     before = by_section(book)
     after = by_section(notebook)
@@ -173,8 +174,10 @@ def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, str]:
     for (section, kind), shown in before.items():
         group = stays if after.get((section, kind)) == shown else differs
         group[section].append(kind)
-    lists = [", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in group.items()) for group in (differs, stays)]
-    return lists[0] or "nothing", lists[1] or "nothing"
+    return tuple(
+        ", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in group.items()) or "nothing"
+        for group in (differs, stays)
+    )
 
 
 def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
