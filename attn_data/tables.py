@@ -64,8 +64,9 @@ def encoding_of(path: Path) -> str:
         return "utf-16"
     if re.match(rb"PK\x03\x04|SQLite format|PAR1|\x1f\x8b|\xd0\xcf\x11\xe0", data):  # whatever the file's ending
         raise ValueError("it holds no text but a workbook, an archive, a database or Parquet; save it as CSV")
-    if data[:1000].count(0) > 100:  # not some damage: in UTF-16 every second byte of Western letters
-        return "utf-16-be" if data[1] else "utf-16-le"
+    wide = re.search(rb"(?:[^\0]\0){2}", data[:1000])  # two signs of ASCII in a row; damage lies singly
+    if wide:
+        return "utf-16-be" if wide.start() % 2 else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data)
         return "utf-8-sig"
@@ -190,7 +191,7 @@ def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ())
             table = pandas.DataFrame(_json_rows(file.read()))
             table.attrs["form"] = file.encoding.removesuffix("-sig")
     table.columns = renamed(path, table.columns, columns, optional)
-    if len(table) == 0:
+    if table.empty:
         raise AttnError(f"{path} holds no rows")
     return table
 

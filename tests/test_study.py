@@ -27,6 +27,7 @@ from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
 from attn_core.training import pretrained
 from attn_data import pieces
+from attn_data.tables import encoding_of
 from attn_study.numbers import auc, ends, macro_f1, mean_interval
 from attn_study.power import verdicts
 from attn_study.report import DOES_NOT, HOLDS, OPEN, verdict
@@ -173,6 +174,14 @@ def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
 def test_zero_bytes_in_every_line_make_no_file_utf_16(tmp_path):
     text = lines(BASE, ",").replace(" was ", "\0was ")
     assert outcome(text_file(tmp_path / "a.csv", text))[1] == ["bad", "good"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["text,label\nдобрый фильм,1\n", "текст;метка\nдобрый фильм;1\nдолгий фильм;0\n"])
+def test_short_files_of_utf_16_without_its_mark_are_read(tmp_path, text, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode(encoding))
+    assert encoding_of(path) == encoding
 
 
 def test_a_table_without_heads_shows_no_more_of_its_texts_than_their_beginning(tmp_path):
