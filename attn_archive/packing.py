@@ -1,4 +1,4 @@
-"""What of a run goes into the archive, and how much: budgets by layer, tables from the whole test set's traces."""
+"""What of a run goes into the archive, and how much: budgets by role, tables from the whole test set's traces."""
 
 import sys
 import time
@@ -11,6 +11,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from attn_archive import upkeep
+from attn_archive.controls import beside_first, controls
 from attn_core import experiments, rows, store
 from attn_core.compute import inputs_of, trained, weights_of
 from attn_core.corpora import catalogue
@@ -19,10 +20,12 @@ from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
+from attn_core.experiments.known import GOOD
+from attn_core.experiments.tables import IDENTITY, joined
 from attn_core.measures import HEADLINE_SEEDS, classification, jsd_ragged
 from attn_core.results import fits
-from attn_core.run import COUNTED, SEEDS, Run, first_vectors
-from attn_core.traces import Traces
+from attn_core.run import SEEDS, Run, standard
+from attn_core.traces import Traces, has_one_logit
 from attn_core.training.jain import attended
 
 
@@ -43,14 +46,17 @@ class Budget:
 
 BUDGETS = {
     "main": Budget(text=24_000, question=2_000, inference=1_000, han=6_000, flan=6_000, documents=3_000),
-    "first seed": Budget(text=6_000, question=500, inference=300, han=6_000, flan=6_000, documents=1_000),
-    "further": Budget(text=1_000, han=500),
+    "judged": Budget(text=6_000, documents=3_000),
+    "additive": Budget(text=1_000, documents=3_000),
+    "dot": Budget(text=1_000, documents=1_000),
+    "first seed": Budget(question=500, inference=300, han=6_000, flan=6_000, documents=1_000),
+    "further": Budget(han=500),
     "summary": Budget(),
-    "second": Budget(text=1_000, documents=3_000),
 }
-"""Layer -> what is kept. Layers: the paper's main model, other models' first seeds, their further seeds; 'summary':
-seeds beyond the fifth and variants, of which no page reads single documents; 'second': every seed of the standard
-models of COUNTED vectors."""
+"""Role -> what is kept. Roles: 'main', the paper's main model (BiLSTM, additive attention, seed 10); of single texts
+'judged', whose numbers and controls the verdict reads (its further seeds, and no context), 'additive' and 'dot', the
+others; of questions, pairs and Serrano & Smith's models 'first seed' and 'further'; 'summary': seeds beyond the fifth
+and variants, of which no page reads single documents."""
 
 CLASSES_KEPT = 10
 """Classes up to which a HAN keeps that many sentences; with more, proportionally fewer."""
@@ -73,8 +79,11 @@ COLUMNS_KEPT = (
     "jsd_exact@0.05",
     "jsd_least@0.01",
     "jsd_most@0.01",
+    *MEASURES,
 )
-"""Columns of the per-document table in layer 'second', besides those of `experiments.echo`."""
+"""Columns of the per-document table of single texts, besides those of `controls`, which begin with CONTROLS."""
+
+CONTROLS = ("permuted", "shuffle", "uniform", "erasure", "adversary", "names", "moved", *GOOD)
 
 SAME = 0.01
 """Mean JSD between the attentions of two trainings of one key up to which they count as the same model."""
@@ -104,8 +113,12 @@ def prepare(run: Run) -> None:
     if traces.gradient is not None and run.attention != "uniform":
         documents = document_table(run, traces)
         summary = kept_summary(run, documents, traces.classes)
-        record |= controls(run, traces)
+        record |= elsewhere_and_shuffled(run, traces)
         sampled = sample(run, traces)
+        if is_judged(run, traces):
+            beside_own = controlled(run, traces)
+            documents = joined(documents, beside_own)
+            summary = pd.concat([summary, means_of(beside_own)], ignore_index=True)
     documents = kept_documents(run, documents) if sampled is not None else None
     if compared is not None:  # of test-chosen models and adversaries the record's means are read
         compared = None if run.selection == "test" or run.divergence is not None else first_rows(run, compared)
@@ -144,14 +157,32 @@ def kept_summary(run: Run, documents: pd.DataFrame, classes: int) -> pd.DataFram
     summary = experiments.summary_table(documents, classes)
     if is_variant(run):  # no figure of distributions shows a variant
         summary = summary[~summary["measure"].str.startswith("hist:")]
-        if run.vectors == COUNTED and layer_of(run) == "summary":  # dial, ties, untrained models: one number a run
+        if run.context or run.tie or not run.epochs:  # one number a run
             summary = summary[(summary["predicted"] == "all") & (summary["bin"] == "all")]
     return rows.rounded(summary)
 
 
-def controls(run: Run, traces: Traces) -> dict:
-    """For the record, of models of COUNTED vectors: what other documents' tokens and shuffled texts give."""
-    if run.family in ("hierarchical", "pretrained") or run.vectors != COUNTED:
+def is_judged(run: Run, traces: Traces) -> bool:
+    """Whether the verdict reads a run's controls."""
+    plain = run.family == "text" and not catalogue.corpus(run.corpus).generated
+    return plain and role_of(run) in ("main", "judged") and has_one_logit(traces)
+
+
+def controlled(run: Run, traces: Traces) -> pd.DataFrame:
+    """The `controls` of a run, over its whole test set."""
+    splits = inputs_of(run)[0].splits
+    return controls(traces, splits["train"], splits["test"], run.encoder == "average")
+
+
+def means_of(documents: pd.DataFrame) -> pd.DataFrame:
+    """Means over documents as rows of a summary, those without a value left out."""
+    means = documents.drop(columns=list(IDENTITY)).mean().rename_axis("statistic").reset_index(name="value")
+    return rows.rounded(means.assign(measure="mean", predicted="all", bin="all"))
+
+
+def elsewhere_and_shuffled(run: Run, traces: Traces) -> dict:
+    """For the record, of models of single texts: what other documents' tokens and shuffled texts give."""
+    if run.family != "text" or catalogue.corpus(run.corpus).generated:
         return {}
     return {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
 
@@ -159,7 +190,7 @@ def controls(run: Run, traces: Traces) -> dict:
 def budget(run: Run, classes: int) -> int:
     """Items of the traces that are kept."""
     task = run.encoder.partition("_")[0] if run.family == "hierarchical" else catalogue.corpus(run.corpus).task
-    items = getattr(BUDGETS[layer_of(run)], task)
+    items = getattr(BUDGETS[role_of(run)], task)
     return items * CLASSES_KEPT // max(CLASSES_KEPT, classes) if task == "han" else items
 
 
@@ -175,13 +206,17 @@ def sample(run: Run, traces: Traces) -> Traces | None:
 
 def kept_documents(run: Run, documents: pd.DataFrame | None) -> pd.DataFrame | None:
     """The rows and columns of the document table that are kept."""
-    layer = layer_of(run)
-    count = BUDGETS[layer].documents
+    count = BUDGETS[role_of(run)].documents
     if documents is None or not count:
         return None
-    if layer == "second":
-        documents = documents[[name for name in documents if name in (*COLUMNS_KEPT, *MEASURES)]]
+    if keeps_few_columns(run):
+        documents = documents[[name for name in documents if name in COLUMNS_KEPT or name.startswith(CONTROLS)]]
     return first_rows(run, documents, count)
+
+
+def keeps_few_columns(run: Run) -> bool:
+    """Whether of a run's document table COLUMNS_KEPT and the controls are kept alone."""
+    return run.family == "text" or role_of(run) == "additive"
 
 
 def first_rows(run: Run, table: pd.DataFrame, count: int = AGAINST_KEPT) -> pd.DataFrame:
@@ -190,25 +225,25 @@ def first_rows(run: Run, table: pd.DataFrame, count: int = AGAINST_KEPT) -> pd.D
 
 
 def is_variant(run: Run) -> bool:
-    """Whether a run departs from its model's standard in the archive's first generation; of generated corpora the
-    pages' knobs are the standard."""
-    first = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=first_vectors(run.corpus))
-    return run != first and not catalogue.corpus(run.corpus).generated
+    """Whether a run departs from its model's standard; of generated corpora the pages' knobs are the standard."""
+    return run != standard(run) and not catalogue.corpus(run.corpus).generated
 
 
-def layer_of(run: Run) -> str:
+def role_of(run: Run) -> str:
     """How much of a run is archived, a key of BUDGETS."""
     if run.seed not in SEEDS[:HEADLINE_SEEDS]:
         return "summary"
     if run.family == "pretrained" and run == Run(run.corpus, run.encoder):
         return "main"
-    if run == Run(run.corpus, run.encoder, run.attention, run.seed, vectors=COUNTED) and run.attention != "uniform":
-        return "second"
     if is_variant(run):
         return "summary"
-    if run.seed != SEEDS[0]:
-        return "further"
-    return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"
+    if (run.encoder, run.attention, run.seed) == ("lstm", "tanh", SEEDS[0]):
+        return "main"
+    if run.family in ("text", "pretrained") and run.attention == "tanh":
+        return "judged" if run.encoder in ("lstm", "average") else "additive"
+    if run.family == "text" and run.attention == "dot":
+        return "dot"
+    return "first seed" if run.seed == SEEDS[0] else "further"
 
 
 def shuffled(run: Run) -> dict[str, float]:
@@ -244,7 +279,7 @@ def compared_with(run: Run) -> Run | None:
         return replace(run, rounding=0)
     first = run
     if run.family == "text":
-        first = Run(run.corpus, vectors=first_vectors(run.corpus), selection=run.selection)
+        first = Run(run.corpus, selection=run.selection)
     if run.family == "pretrained":
         first = Run(run.corpus, run.encoder)
     if catalogue.corpus(run.corpus).generated and (run.family, run.encoder) == ("text", "lstm"):
@@ -264,7 +299,10 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
         base = at_hand(other)
         same_as_archived(other, base)
     table = against(base, traces)
-    return table, {"against": {"base": other.key} | {name: float(table[name].mean()) for name in ("jsd", "tvd")}}
+    if is_judged(run, traces) and np.array_equal(base.doc_id, traces.doc_id):
+        table = table.assign(**beside_first(base, traces))
+    means = table.drop(columns=["doc_id", "predicted", "max_attention"]).mean()
+    return table, {"against": {"base": other.key} | means.to_dict()}
 
 
 def at_hand(run: Run) -> Traces:

@@ -31,7 +31,7 @@ from attn_core.corpora.files import altered, cache_folder, keep, say, stamp
 from attn_core.errors import AttnError, Damaged
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_core.rows import FIELDS, RUN_COLUMNS, migrate
-from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run, generation
+from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_core.store import NAMES
 
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
@@ -48,13 +48,12 @@ def runs(**where: object) -> pd.DataFrame:
     """The stored runs whose fields have the given values (one, or a list of them; 'any' frees a field).
 
     Fields that are not named are at their defaults, but for corpus, encoder, attention and seed, which are free; so are
-    those of ALONG. Pretrained encoders are left out unless encoder, family, layer or key is named. generation="first"
-    asks for the models that the archive began with, in place of those that `Run` makes by default. Runs of seeds
+    those of ALONG. Pretrained encoders are left out unless encoder, family, layer or key is named. Runs of seeds
     outside the book's list are found by their seed alone.
 
     Columns: key; source ('archive' or 'cache'; to ask for 'all' or 'any' frees it, as not to name it); family; the
-    fields of `Run` (base: its key); base_seed and base_divergence; generation, see `run.generation`; variant (fields
-    off the defaults of the run's generation, 'fraction=0.25'); data, see `provenance.data_kind`; n_train, n_dev,
+    fields of `Run` (base: its key); base_seed and base_divergence; variant (fields off their
+    defaults, 'fraction=0.25'); data, see `provenance.data_kind`; n_train, n_dev,
     n_test; epochs_trained; the scores of the test set; jsd and tvd, means beside the run it is compared with. Sorted by
     corpus, encoder and attention, seeds in the book's order. AttnError for a field that is none.
     """
@@ -76,10 +75,8 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[np.array(differing_in_these, bool)]
         if "seed" not in where:
             table = table[table["seed"].isin(SEEDS)]
-        if not {"vectors", "generation"} & where.keys():
-            table = table[table["by_default"]]
     table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], ignore_index=True)
-    return table.drop(columns=["differs", "by_default", "place", "fingerprint"])
+    return table.drop(columns=["differs", "place", "fingerprint"])
 
 
 def numbers(
@@ -119,7 +116,7 @@ def numbers(
             _check_names(name, wanted, {"any", *table[name].cat.categories})
         table = table[_among(table[name], wanted)]
     values = table.astype(dict.fromkeys(NAMES, object) | {"key": str})
-    return chosen[["key", *FIELDS, "generation", "variant", "data", "n_train", "n_test"]].merge(values, on="key")
+    return chosen[["key", *FIELDS, "variant", "data", "n_train", "n_test"]].merge(values, on="key")
 
 
 def _check_names(column: str, wanted: Names, stored: set[str]) -> None:
@@ -375,7 +372,7 @@ def of_this_version(table: pa.Table) -> pd.DataFrame:
 
 def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataFrame:
     """Runs without those of classes that are not at hand and, by name, those trained on other data than the archive's;
-    with place, of the seed in the book's list, and by_default, whether its generation is that of `Run`'s default."""
+    with place, of the seed in the book's list."""
     for name, values in at_hand.items():
         table = table[table[name].isin(values)]
     archived = table["fingerprint"].where(table["source"] == "archive")
@@ -388,12 +385,8 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
 
     unused = [name for name in table if name.startswith("f1_") and name != "f1_1" and table[name].isna().all()]
     position = {seed: i for i, seed in enumerate(SEEDS)}
-    generations = {corpus: generation(Run(corpus)) for corpus in table["corpus"].unique()}
-    by_default = table["generation"] == table["corpus"].map(generations)
-    return table.drop(columns=unused).assign(
-        place=table["seed"].map(position).fillna(len(SEEDS)).astype(int),
-        by_default=by_default.astype(bool),
-    )
+    place = table["seed"].map(position).fillna(len(SEEDS)).astype(int)
+    return table.drop(columns=unused).assign(place=place)
 
 
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:

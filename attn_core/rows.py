@@ -19,7 +19,7 @@ from attn_core.experiments import document_table, rankings, summary_table
 from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import CLASS_SCORES
 from attn_core.provenance import data_kind
-from attn_core.run import Run, from_dict, generation, standard
+from attn_core.run import Run, from_dict, standard
 from attn_core.store import NAMES
 from attn_core.traces import Traces, round_mantissa
 
@@ -42,7 +42,7 @@ RUN_COLUMNS = pa.schema(
     [("key", pa.string()), ("family", pa.string())]
     + [(field.name, arrow_type(field.type)) for field in fields(Run)]
     + [("base_seed", pa.int64()), ("base_divergence", pa.float64())]
-    + [(name, pa.string()) for name in ("generation", "variant", "differs", "data")]
+    + [(name, pa.string()) for name in ("variant", "differs", "data")]
     + [(name, pa.int64()) for name in ("n_train", "n_dev", "n_test", "epochs_trained")]
     + [(name, pa.float64()) for name in (*SCORES, "jsd", "tvd")]
     + [("fingerprint", pa.string()), ("record", pa.string())]
@@ -72,7 +72,6 @@ def run_row(record: dict) -> dict:
         "base": "" if run.base is None else run.base.key,
         "base_seed": -1 if run.base is None else run.base.seed,
         "base_divergence": None if run.base is None else run.base.divergence,
-        "generation": generation(run),
         "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
         "differs": " ".join(off),
         "data": data_kind(record),
@@ -103,7 +102,8 @@ def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | Non
     whole = [(name, "value", value) for name, value in scores(record).items()]
     whole += [(name, "mean", value) for name, value in record.get("numbers", {}).items()]
     if "against" in record:
-        whole += [(f"{name}_beside", "mean", record["against"][name]) for name in ("jsd", "tvd")]
+        beside = {name: value for name, value in record["against"].items() if name != "base"}
+        whole += [(f"{name}_beside", "mean", value) for name, value in beside.items()]
     of_whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
     parts.append(of_whole.assign(predicted="all", bin="all"))
     return pd.concat(parts, ignore_index=True)[[*NAMES, "value"]]

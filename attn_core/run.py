@@ -413,26 +413,11 @@ def weights_key(run: Run) -> str:
 NAMED = ("corpus", "encoder", "attention", "seed", "vectors", "selection", "epochs", "fraction")
 """Fields with an option of their own; all others go by --set."""
 
-LEARNED, COUNTED = "indomain-300", "ppmi-300"
-"""Recipes of word vectors: of the archive's first models, a quarter of an hour; by counting, a minute, the default."""
-
-
-def first_vectors(corpus: str) -> str:
-    """The recipe that the archive's first generation of a data set starts from: LEARNED, or the set's fixed recipe."""
-    recipe = catalogue.corpus(corpus).vectors
-    return LEARNED if recipe == COUNTED else recipe
-
-
-def generation(run: Run) -> str:
-    """'second': models that start from counted vectors where the archive's first ones started from others; 'first'."""
-    return "second" if run.vectors.startswith(COUNTED) and first_vectors(run.corpus) != run.vectors else "first"
-
 
 def standard(run: Run) -> Run:
-    """The run of the same generation, corpus, encoder, attention, seed and layer with all else at its default."""
+    """The run of the same corpus, encoder, attention, seed and layer with all else at its default."""
     attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone
-    vectors = COUNTED if generation(run) == "second" else first_vectors(run.corpus)
-    return Run(run.corpus, run.encoder, attention, run.seed, vectors, layer=run.layer)
+    return Run(run.corpus, run.encoder, attention, run.seed, layer=run.layer)
 
 
 def short_form(run: Run) -> dict:

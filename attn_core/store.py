@@ -60,7 +60,6 @@ FIELDS_BESIDE_NUMBERS = (
     "seed",
     "vectors",
     "selection",
-    "generation",
     "family",
     "variant",
     "data",

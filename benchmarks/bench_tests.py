@@ -36,7 +36,7 @@ from attn_core.experiments.known import (
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import bootstrap_interval, crossed_interval, jsd_ragged
-from attn_core.run import COUNTED, SEEDS
+from attn_core.run import SEEDS
 from attn_core.traces import Traces, chunks
 
 FORMS = ("alone", "beside")
@@ -84,7 +84,7 @@ def shared(runs: Iterable[Run]) -> list[Traces]:
 
 def areas(corpus: str) -> list[dict]:
     rows = []
-    for vectors in (COUNTED, "indomain-300"):
+    for vectors in ("ppmi-300", "indomain-300"):
         rows += areas_of(runs_of(corpus, vectors), runs_of(corpus, vectors, "average"))
     return rows + areas_of(runs_of(corpus, vectors)[:1], runs_of(corpus, vectors, "average")[:1])
 
@@ -124,11 +124,13 @@ def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
 
 def neighbours(corpus: str) -> list[dict]:
     """Rows of one data set: what the verdict counts, under each of KINDS of weights."""
-    recurrent = shared(runs_of(corpus, COUNTED))
-    without_context = shared(runs_of(corpus, COUNTED, "average"))
+    recurrent = shared(runs_of(corpus, "ppmi-300"))
+    without_context = shared(runs_of(corpus, "ppmi-300", "average"))
     rows = []
     for kind in KINDS:
-        weights = [drawn(kind, model, run.seed) for run, model in zip(runs_of(corpus, COUNTED), recurrent, strict=True)]
+        weights = [
+            drawn(kind, model, run.seed) for run, model in zip(runs_of(corpus, "ppmi-300"), recurrent, strict=True)
+        ]
         values = {
             "permutation": each(weights, recurrent, changes_little),
             "adversaries": each(weights, recurrent, has_far_twin),

@@ -11,7 +11,7 @@ from attn_core.compute import FAMILIES, weights_of
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.experiments.adversarial import exact, expand
-from attn_core.run import COUNTED, SEEDS, Run
+from attn_core.run import SEEDS, Run
 from attn_core.traces import sigmoid
 from attn_data.arrays import to_ids
 from attn_data.cleaning import clean_typed
@@ -24,7 +24,7 @@ def wanted() -> list[tuple[str, Run]]:
     for kind, attention in (("learned", "tanh"), ("uniform", "uniform")):
         for encoder in ("lstm", "cnn", "average", "transformer"):
             for seed in SEEDS[:5]:
-                models.append((kind, Run("sst", encoder, attention, seed, vectors=COUNTED)))
+                models.append((kind, Run("sst", encoder, attention, seed)))
     _, first = models[0]
     strength = {"divergence": 2e-3, "epochs": 40}  # one of data/sweeps/wiegreffe-adversaries.yml
     return [*models, ("adversary", replace(first, base=first, **strength))]

@@ -235,7 +235,7 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, l
     tamper(folder / layer / "sst.parquet")
     for _ in range(2):
         index._read_runs.cache_clear()
-        assert index.runs(generation="first")["key"].tolist() == [runs[0].key]
+        assert index.runs(vectors="indomain-300")["key"].tolist() == [runs[0].key]
         assert f"{layer}/sst.parquet" in capsys.readouterr().err
     with pytest.raises(Damaged):
         store.read(folder, runs[1].key)
@@ -319,7 +319,7 @@ def test_the_archive_is_whole_and_small():
 
 @pytest.mark.skipif(not REAL or not store.keys(REAL), reason="no archive")
 def test_the_columns_that_follow_from_a_record_are_what_it_says():
-    """Fields, variant, generation, kind of data and scores stand in the tables for those who read them alone; a field
+    """Fields, variant, kind of data and scores stand in the tables for those who read them alone; a field
     that came later is empty in older rows, where it is at its default."""
     default = {field.name: field.default for field in fields(Run)}
     for stem in store.stems(REAL):

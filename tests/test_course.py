@@ -276,11 +276,12 @@ def test_a_model_report_prints_what_it_shows(number, monkeypatch, capsys):
 
 
 def test_the_first_projects_data_are_the_archives():
+    from attn_book.fasttext import fasttext
     from attn_core import index
 
     rows = pd.read_csv(PROJECTS / "project-1.csv")
-    same = {"encoder": "lstm", "selection": "dev", "generation": "first", "source": "archive"}
-    runs = index.runs(corpus=list(rows.corpus.unique()), attention=["tanh", "uniform"], **same)
+    same = {"encoder": "lstm", "selection": "dev", "source": "archive"}
+    runs = fasttext(index.runs, corpus=list(rows.corpus.unique()), attention=["tanh", "uniform"], **same)
     merged = rows.merge(runs, on=["corpus", "seed", "attention"], suffixes=("", "_stored"))
     assert len(merged) == len(rows) and np.allclose(merged.f1, merged.f1_1, atol=1e-4)
     assert np.allclose(merged.auc, merged.auc_stored, atol=1e-4)

@@ -17,6 +17,7 @@ from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
 from attn_archive import upkeep
+from attn_book.fasttext import fasttext
 from attn_core import index, rows, store
 from attn_core.errors import AttnError
 from attn_core.experiments.echo import echo
@@ -24,8 +25,8 @@ from attn_core.index import MARGINS, over_seeds, same_score, side
 from attn_core.results import obtain
 from attn_core.run import SEEDS, from_dict
 
-first_runs = partial(index.runs, generation="first")
-first_numbers = partial(index.numbers, generation="first")
+first_runs = partial(fasttext, index.runs)
+first_numbers = partial(fasttext, index.numbers)
 
 TAU = "tau_attention_gradient"
 
@@ -136,21 +137,19 @@ def test_fields_that_are_not_named_are_at_their_defaults(few):
     assert first_runs(fraction=0.25, selection=["dev", "test"]).shape[0] == 2
     assert set(first_runs(fraction="any")["fraction"]) == {1.0, 0.25} and len(first_runs(fraction="any")) == 8
     assert len(first_runs(seed=7)) == 1, "seeds outside the book's list are found by their seed alone"
-    assert len(first_runs(variant="selection=test, fraction=0.25")) == 1
+    assert len(index.runs(variant="vectors=indomain-300, selection=test, fraction=0.25")) == 1
     assert len(first_runs(key=few[0].key)) == 1 and first_runs(corpus="nothing").empty
     assert set(first_runs(corpus=["sst", "imdb"], encoder="lstm")["corpus"]) == {"sst", "imdb"}
     assert first_runs(seed="10", corpus="imdb").equals(first_runs(seed=10, corpus="imdb")), "as a command line says it"
 
 
-def test_models_of_either_generation_are_standard_runs(stored):
-    """Learned vectors, the first; counted ones, by default; others are variants of one of them."""
+def test_models_on_other_vectors_are_variants(stored):
     counted, small, other = (
         result_of(values={"accuracy": value}, vectors=name)
         for name, value in (("ppmi-300", 0.7), ("ppmi-300-small", 0.6), ("random", 0.5))
     )
     stored(seeds_of(count=3), [counted, small, other, result_of("babi_1")])
     assert index.runs(corpus="sst")["vectors"].tolist() == ["ppmi-300"]
-    assert index.numbers("accuracy", corpus="sst")["generation"].tolist() == ["second"]
     assert set(first_runs(corpus="sst")["vectors"]) == {"indomain-300"}
     assert index.runs(vectors="random")["variant"].tolist() == ["vectors=random"]
     assert index.runs(vectors="ppmi-300-small")["variant"].tolist() == ["vectors=ppmi-300-small"]
@@ -323,7 +322,7 @@ def test_pretrained_encoders_are_asked_for_by_name(stored):
         result_of(encoder="minilm", layer=2, base=from_dict(base.record["run"])),
     ]
     stored([result_of(), base, *layers])
-    assert set(index.runs(generation="any", vectors="any").encoder) == {"lstm"}
+    assert set(index.runs(vectors="any").encoder) == {"lstm"}
     assert list(index.runs(encoder="minilm").layer) == [-1]
     assert set(index.runs(layer=[0, 2]).base) == {"", base.key}
 
@@ -333,7 +332,7 @@ def test_pretrained_encoders_are_asked_for_by_name(stored):
 
 @pytest.fixture
 def asked(few, monkeypatch, capsys):
-    where = ["--where", "generation=first"]
+    where = ["--where", "vectors=indomain-300"]
     return lambda *words: called(monkeypatch, capsys, "numbers", *words, *where)
 
 

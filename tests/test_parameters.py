@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 import sentences
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tiny_runs import first_run
 
 from attn_book import page
 from attn_book.yardsticks import live, yardsticks
 from attn_build import sources
 from attn_core import Run, index, obtain, rows, store
 from attn_core.errors import AttnError
-from attn_core.run import as_dict, first_vectors
+from attn_core.run import as_dict
 
 ROOT = Path(__file__).parents[1]
 CORRELATION = "jain/04-1-correlation"
@@ -70,7 +71,7 @@ def test_word_vectors_are_those_of_the_stored_model_unless_the_reader_names_some
     assert settled(CORRELATION, seed=50) == {"seed": 50}
     assert settled(CORRELATION, vectors="ppmi-300") == {"vectors": "ppmi-300"}
     assert settled(CORRELATION, encoder="transformer") == {"encoder": "transformer", "vectors": "ppmi-300"}
-    assert settled(CORRELATION, corpus="planted")["vectors"] == first_vectors("planted"), "trained as it is read"
+    assert settled(CORRELATION, corpus="planted")["vectors"] == Run("planted").vectors, "trained as it is read"
 
 
 def test_parameters_in_peoples_words():
@@ -110,7 +111,7 @@ def test_any_epsilon_is_computed_and_none_replaced():
 def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figure(monkeypatch, capsys):
     """In place of a training: the record of a stored model under the name of one that is not, with forty texts."""
     run = Run("sst", seed=3)
-    like = obtain(Run("sst", vectors=first_vectors("sst")))
+    like = obtain(first_run("sst"))
     record = like.record | {"key": run.key, "run": as_dict(run)}
     rows.save(store.cache_store(), record, like.traces.take(range(40)))
     elsewhere = Run("planted")  # among the numbers of no page that did not ask for it

@@ -30,7 +30,7 @@ TABLES = sorted(key for stem in (store.stems(STORE) if STORE else ()) for key in
 RUNS = {key: from_dict(store.read_record(STORE, key)["run"]) for key in TABLES}
 OF_WORDS = [key for key in TABLES if RUNS[key].family != "cls"]  # a [CLS] model has a table of its own, and no traces
 ERASURE = [key for key in OF_WORDS if RUNS[key].family == "hierarchical"]
-SECOND = [key for key in OF_WORDS if packing.layer_of(RUNS[key]) == "second"]
+SECOND = [key for key in OF_WORDS if RUNS[key].vectors == "ppmi-300" and packing.keeps_few_columns(RUNS[key])]
 FIRST = [key for key in OF_WORDS if key not in ERASURE + SECOND]
 pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
 read = cache(partial(store.read, STORE))
@@ -38,8 +38,7 @@ read = cache(partial(store.read, STORE))
 
 def is_whole(key: str) -> bool:
     """Whether the document layer is no sample."""
-    record = store.read_record(STORE, key)
-    return record["n_test"] <= packing.BUDGETS[packing.layer_of(from_dict(record["run"]))].documents
+    return store.read_record(STORE, key)["n_test"] == len(read(key).documents)
 
 
 @pytest.mark.parametrize("key", FIRST)
@@ -91,11 +90,11 @@ def test_summary_and_record_follow_from_the_documents(key):
 
 
 @pytest.mark.parametrize("key", SECOND)
-def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say(key):
+def test_the_short_table_of_single_texts_is_what_traces_and_summary_say(key):
     result = read(key)
     stored, few = result.documents, result.traces
     assert (
-        len(stored) == min(result.record["n_test"], packing.BUDGETS["second"].documents) and stored["doc_id"].is_unique
+        len(stored) == min(result.record["n_test"], packing.BUDGETS["judged"].documents) and stored["doc_id"].is_unique
     )
     bracketed = "jsd_exact@0.05" not in stored  # of several classes
     assert bracketed == (few.classes > 2)

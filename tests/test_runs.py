@@ -19,7 +19,7 @@ from attn_archive.sweep import read_grid
 from attn_core import compute, store
 from attn_core.errors import AttnError
 from attn_core.results import AbsentRun, obtain
-from attn_core.run import BOUNDS, COUNTED, SEEDS, Run, as_dict, from_dict
+from attn_core.run import BOUNDS, SEEDS, Run, as_dict, from_dict
 from attn_core.training import Trained
 
 
@@ -27,7 +27,7 @@ def test_three_keys_are_pinned():
     assert first_run("sst").key == "sst-lstm-tanh-10-1c71b4bec1"
     assert first_run("20news", encoder="average", seed=50).key == "20news-average-tanh-50-bf8355656a"
     assert first_run("sst", encoder="cnn", attention="dot", selection="test").key == "sst-cnn-dot-10-abd8f2d1e6"
-    assert Run("sst").key == Run("sst", vectors=COUNTED).key == "sst-lstm-tanh-10-4a24a86c04"
+    assert Run("sst").key == Run("sst", vectors="ppmi-300").key == "sst-lstm-tanh-10-4a24a86c04"
 
 
 def test_key_reads_every_field_and_no_default():
@@ -72,21 +72,22 @@ def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_t
 
 def test_how_much_of_a_run_is_kept():
     kept = {
-        first_run("sst"): "main",
-        first_run("sst", "average"): "first seed",
-        first_run("sst", seed=SEEDS[4]): "further",
-        first_run("sst", seed=SEEDS[5]): "summary",
-        first_run("sst", selection="test"): "summary",
-        first_run("sst", epochs=3): "summary",
-        first_run("sst", rounding=1): "summary",
-        Run("sst"): "second",
-        Run("sst", attention="uniform"): "summary",
-        Run("sst", epochs=3): "summary",
+        Run("sst"): "main",
+        Run("sst", "average"): "judged",
+        Run("sst", seed=SEEDS[4]): "judged",
+        Run("sst", "cnn"): "additive",
+        Run("sst", attention="dot"): "dot",
+        Run("sst", seed=SEEDS[5]): "summary",
+        Run("sst", selection="test"): "summary",
+        Run("sst", rounding=1): "summary",
+        Run("sst", vectors="indomain-300"): "summary",
+        Run("snli", "average"): "first seed",
+        Run("snli", seed=SEEDS[4]): "further",
         first_run("amazon", "han_rnn"): "first seed",
-        tiny(50): "further",
-        tiny(): "first seed",
+        tiny(50): "judged",
+        tiny(): "judged",
     }
-    assert {run: packing.layer_of(run) for run in kept} == kept
+    assert {run: packing.role_of(run) for run in kept} == kept
 
 
 def test_a_record_names_a_vector_file_by_its_content(tmp_path):
@@ -211,15 +212,15 @@ def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
 
 
 def test_what_a_run_is_compared_with():
-    first = first_run("sst")
-    assert compared_with(first) is None and compared_with(first_run("sst", attention="dot", seed=50)) is None
-    assert compared_with(first_run("sst", seed=50)) == first == compared_with(first_run("sst", attention="uniform"))
-    assert compared_with(first_run("sst", seed=50, selection="test")) == first_run("sst", selection="test")
-    assert compared_with(first_run("sst", seed=50, fraction=0.5)) is None
-    assert compared_with(first_run("sst", encoder="average", seed=50)) is None
-    base = first_run("sst", seed=50)
-    assert compared_with(first_run("sst", divergence=1e-3, base=base, seed=257)) == base
-    assert compared_with(Run("sst", seed=50)) is None, "of counted vectors each seed stands alone"
+    first = Run("sst")
+    assert compared_with(first) is None and compared_with(Run("sst", attention="dot", seed=50)) is None
+    assert compared_with(Run("sst", seed=50)) == first == compared_with(Run("sst", attention="uniform"))
+    assert compared_with(Run("sst", seed=50, selection="test")) == Run("sst", selection="test")
+    assert compared_with(Run("sst", seed=50, fraction=0.5)) is None
+    assert compared_with(Run("sst", encoder="average", seed=50)) is None
+    base = Run("sst", seed=50)
+    assert compared_with(Run("sst", divergence=1e-3, base=base, seed=257)) == base
+    assert compared_with(Run("sst", seed=50, vectors="random")) is None
 
 
 def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys):

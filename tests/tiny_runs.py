@@ -5,9 +5,10 @@ import json
 import pytest
 
 from attn_archive import packing, upkeep
+from attn_book.fasttext import recipe
 from attn_cli import main
 from attn_core import store
-from attn_core.run import Run, first_vectors
+from attn_core.run import Run
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
@@ -17,8 +18,8 @@ def tiny(seed=10, options=TINY, **fields) -> Run:
 
 
 def first_run(corpus: str, *places, **fields) -> Run:
-    """A run of the archive's first generation, unless its vectors are named."""
-    return Run(corpus, *places, **{"vectors": first_vectors(corpus)} | fields)
+    """A run on fastText vectors where its default are PPMI, unless its vectors are named."""
+    return Run(corpus, *places, **{"vectors": recipe(corpus)} | fields)
 
 
 def pack_run(run: Run) -> None:

@@ -25,6 +25,7 @@ PURPOSES = (
     "deals of words",
     "deals of heads",
     "deals of all",
+    "controls",
 )
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 

@@ -3,11 +3,12 @@ each paper's rules (statements, contrasts of guides, read-offs of curves, counts
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 
+from attn_book.fasttext import fasttext, recipe
 from attn_book.guides import SOURCES, guides_of
 from attn_book.words import ENCODERS, SETS, number
 from attn_core import index, obtain, store
@@ -20,7 +21,7 @@ from attn_core.experiments.single import over_deals
 from attn_core.index import numbers
 from attn_core.measures import bootstrap_interval, crossed_interval
 from attn_core.provenance import count_documents
-from attn_core.run import SEEDS, Run, first_vectors
+from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
 
 PLACE = [
@@ -57,13 +58,13 @@ Stored = tuple[pd.DataFrame, pd.DataFrame]
 id those of NOTES that tell more than the numbers."""
 
 
-def of_runs(rules: pd.DataFrame, **where: object) -> pd.DataFrame:
+def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd.DataFrame:
     """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents)."""
     rules = rules[~rules["measure_ours"].isin(COUNTED)]
     # Where no run has a measure or statistic, its rules have no number.
     measures = set(rules["measure_ours"]) & index.has("measure")
     statistics = (set(rules["statistic_ours"]) | {"n"}) & index.has("statistic")
-    rows = numbers(measures, statistics, "any", "any", **where)
+    rows = ask(measures, statistics, "any", "any", **where)
 
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
@@ -86,7 +87,7 @@ def of_all(rows: pd.DataFrame) -> pd.DataFrame:
 
 def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
-    rows = of_runs(rules, family=["text", "pair"], generation="first")
+    rows = of_runs(rules, partial(fasttext, numbers), family=["text", "pair"])
     counts = counted(rules, set(rows["corpus"]))
     notes = pd.DataFrame({"mean": counts, "n_seeds": 1.0}).reindex(rules["id"])
     measured = rows[~rows["measure_ours"].isin(SCORES)]
@@ -99,7 +100,7 @@ def of_jain(rules: pd.DataFrame) -> Stored:
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     """Counts of Table 1 by rule id, from statistics of a run's data. Vocabulary: of all splits for most sets, of the
     training split for SNLI and CNN, and for bAbI the words of the three tasks (our answers) with four special ids."""
-    runs = index.runs(family=["text", "pair"], generation="first").drop_duplicates("corpus")
+    runs = fasttext(index.runs, family=["text", "pair"]).drop_duplicates("corpus")
     records = {record["run"]["corpus"]: record for record in index.records(runs["key"])}
     counts = {}
     asked = rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)]
@@ -302,30 +303,18 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
         "attention": attention,
         "selection": selection,
         "source": "archive",
-        "generation": "first",
     }
-    return index.runs(corpus=corpora, encoder="lstm", **where)
+    return fasttext(index.runs, corpus=corpora, encoder="lstm", **where)
 
 
 def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
-    Of the archive's first generation. settled: whether the JSD on the test set moved by at most 0.02 over the last five
+    Of models on fastText vectors. settled: whether the JSD on the test set moved by at most 0.02 over the last five
     epochs. Of those that differ in their epochs alone the one trained for most, unless each is asked for.
     """
-    rows = index.runs(
-        corpus=corpora,
-        encoder="lstm",
-        attention="tanh",
-        divergence="any",
-        source="archive",
-        generation="first",
-    )
-    bases = [
-        Run(corpus, seed=seed, vectors=first_vectors(corpus)).key
-        for corpus in rows["corpus"].unique()
-        for seed in SEEDS
-    ]
+    rows = fasttext(index.runs, corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive")
+    bases = [Run(corpus, seed=seed, vectors=recipe(corpus)).key for corpus in rows["corpus"].unique() for seed in SEEDS]
     rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
     settled = []
     for record in index.records(rows["key"]):
@@ -351,8 +340,8 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     """Every network that weights from elsewhere guide, and those with their own or equal weights: corpus, source, seed,
     base_seed (of the model whose weights guide, -1 for none), base (its key), f1 (of class 1), auc; of an adversary
     that guides its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere."""
-    where = {"guide": "any", "words": "any", "source": "archive", "generation": "first"}
-    rows = index.runs(corpus=list(corpora), encoder="average", **where)
+    where = {"guide": "any", "words": "any", "source": "archive"}
+    rows = fasttext(index.runs, corpus=list(corpora), encoder="average", **where)
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
     led = rows["guide"].map({"own": "adversary"})
     source = rows["guide"].mask(rows["guide"] == "", learned)
@@ -436,12 +425,7 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    runs = index.runs(
-        corpus=list(rules["corpus"].unique()),
-        family="text",
-        source="archive",
-        generation="first",
-    )
+    runs = fasttext(index.runs, corpus=list(rules["corpus"].unique()), family="text", source="archive")
     corpora = list(runs["corpus"].unique())
     networks = guided(corpora)
     scores = once_a_seed(networks)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 from IPython.display import HTML
 
+from attn_book.fasttext import FASTTEXT, is_ppmi
 from attn_book.page import PARTS, YOURS
 from attn_book.words import DATA, ENCODERS, PART, SETS, number
 from attn_core import index
@@ -162,7 +163,7 @@ def _facts(rows: pd.DataFrame) -> dict:
         selection="any",
         variant="any",
     )
-    plain = runs[(runs["variant"] == "") & (runs["generation"] == "first")]
+    plain = runs[(runs["variant"] == f"vectors={FASTTEXT}") | (runs["variant"] == "") & ~runs["corpus"].map(is_ppmi)]
     kinds = ours.groupby("data", sort=False)["corpus"].unique()
     return {
         "kinds": {DATA[kind]: list(sets) for kind, sets in kinds.items()},

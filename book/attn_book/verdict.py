@@ -7,7 +7,6 @@ import yaml
 
 from attn_book.derived import measured
 from attn_core import Run, store
-from attn_core.run import COUNTED
 
 PAPERS = {
     "jain": "Jain & Wallace",
@@ -54,7 +53,7 @@ def areas() -> pd.DataFrame:
 def book_areas() -> pd.DataFrame:
     """Those that the book tells first: five seeds, vectors made by counting."""
     rows = areas()
-    return rows[(rows["vectors"] == COUNTED) & (rows["n_seeds"] > 1)]
+    return rows[(rows["vectors"] == "ppmi-300") & (rows["n_seeds"] > 1)]
 
 
 def survivors() -> set[tuple[str, str]]:

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from attn_book.fasttext import fasttext, recipe
 from attn_core import Run, index, obtain
 from attn_core.experiments.adversarial import best_permutation, ceilings, exact, shuffles
 from attn_core.provenance import data_kind
-from attn_core.run import SEEDS, first_vectors
+from attn_core.run import SEEDS
 from attn_core.traces import Traces
 
 SETS = ("sst", "imdb", "agnews", "20news")
@@ -37,11 +38,11 @@ def yardsticks(epsilon: float, corpus: str, seed: int, vectors: str) -> pd.DataF
     }
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
-        rows = index.numbers(list(stored), "mean", source="archive", generation="first", **where)
+        rows = fasttext(index.numbers, list(stored), "mean", source="archive", **where)
         rows["kind"] = rows["measure"].map(stored)
         means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
     else:
-        means = pd.concat([live(name, epsilon, SEEDS[0], first_vectors(name)) for name in SETS if name != corpus])
+        means = pd.concat([live(name, epsilon, SEEDS[0], recipe(name)) for name in SETS if name != corpus])
     if corpus not in set(means["corpus"]):
         means = pd.concat([means, live(corpus, epsilon, seed, vectors)], ignore_index=True)
     return means

@@ -152,7 +152,7 @@ def numbers(
         raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(places)}")
     rows = index.numbers(measure, statistic, **fields)
     if rows.empty:
-        hint = "--where generation=first asks for the archive's first models, `python -m attn_core archive list`"
+        hint = "`python -m attn_core archive list`"
         raise AttnError(f"no stored run fits {' '.join(places)}; {hint} names all runs")
     if by:
         rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))

@@ -1,0 +1,91 @@
+"""What stands beside a model's own attention, by hand."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from attn_archive import controls
+from attn_core.corpora.documents import Documents
+from attn_core.traces import Traces
+
+
+def one_text(attention, contribution, leave_one_out=None) -> Traces:
+    """A text under these weights, of a model of one logit without bias."""
+    score = np.log(attention) - np.log(np.max(attention))
+    moved = leave_one_out and np.array(leave_one_out)
+    zero = np.zeros(1, int)
+    return Traces(
+        zero, zero, np.array([0, len(score)]), score, np.array(contribution)[:, None], np.zeros(1), leave_one_out=moved
+    )
+
+
+def of_two(attention):
+    """One text of two words that say +2 and -1."""
+    return one_text(attention, [2.0, -1.0])
+
+
+def test_permuted_weights_of_two_words():
+    """Two orders: each changes the output by the same, so the model's own weights win half of the time."""
+    found = controls.of_permuted(of_two([0.8, 0.2]))
+    change = expit(2 * 0.8 - 0.2) - expit(2 * 0.2 - 0.8)
+    assert found["permuted_shuffle"] == pytest.approx([change])
+    assert found["shuffle_own_wins"] == pytest.approx([(0.5 + 0.5) / 2])
+
+
+def test_uniform_weights_of_two_words():
+    found = controls.of_permuted(of_two([0.8, 0.2]))
+    own, other, flat = expit(1.4), expit(-0.4), expit(0.5)
+    assert found["permuted_uniform"] == pytest.approx([(own - flat + flat - other) / 2])
+    assert found["permuted_flips"] == pytest.approx([0.5])
+    assert found["uniform_own_wins"] == pytest.approx([(0.5 + float(own - flat > flat - other)) / 2])
+
+
+def test_erasing_the_top_word_of_permuted_weights():
+    found = controls.of_permuted(of_two([0.8, 0.2]))
+    without_first = expit(1.4) - expit(-1)
+    without_second = expit(2) - expit(-0.4)
+    assert found["permuted_erasure"] == pytest.approx([(without_first + without_second) / 2])
+
+
+def test_equal_weights_are_their_own_control():
+    found = controls.of_permuted(of_two([0.5, 0.5]))
+    assert found["permuted_shuffle"] == pytest.approx([0.0])
+    assert found["erasure_own_wins"] == pytest.approx([0.5])
+
+
+def test_weights_that_matter_beat_the_same_in_random_order():
+    """One word of twelve decides and has most of the weight: hardly any other order is moved as far."""
+    contribution = np.zeros(12)
+    contribution[4] = 8.0
+    attention = np.full(12, 0.02)
+    attention[4] = 0.78
+    found = controls.of_permuted(one_text(attention, contribution))
+    assert found["shuffle_own_wins"][0] > 0.9
+
+
+TRAIN = Documents(
+    ids=np.array([2, 4, 5, 3, 2, 6, 5, 3], np.int32),
+    offsets=np.array([0, 4, 8]),
+    labels=np.array([1, 0]),
+    doc_ids=np.arange(2),
+)
+"""Two texts between start (2) and end (3): word 4 stands in the positive one, 6 in the negative, 5 in both."""
+
+
+def test_naive_bayes_by_hand():
+    scores = controls.naive_bayes(TRAIN)
+    assert scores[[4, 5, 6]] == pytest.approx([np.log(2), 0, -np.log(2)])
+
+
+def test_rarity_by_hand():
+    assert controls.rarity(TRAIN)[[4, 5, 7]] == pytest.approx(np.log([2 / 2, 2 / 3, 2 / 1]))
+
+
+def test_lists_name_the_word_whose_deletion_moves_most():
+    """Text "5 4": deleting 4 moves p by .3, 5 by .1; naive Bayes takes 4, attention takes 5."""
+    traces = one_text([0.9, 0.1], [0.5, 1.0], [0.1, -0.3])
+    test = Documents(np.array([2, 5, 4, 3], np.int32), np.array([0, 4]), np.array([1]), np.arange(1))
+    found = controls.of_lists(traces, TRAIN, test)
+    assert (found["names_bayes"][0], found["names_attention"][0]) == (1, 0)
+    assert (found["moved_bayes"][0], found["moved_attention"][0]) == pytest.approx((0.3, 0.1))
+    assert (found["moved_best"][0], found["moved_random"][0]) == pytest.approx((0.3, 0.2))
