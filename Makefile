@@ -84,7 +84,7 @@ endef
 export PUBLISHED
 lock: install
 	$(PIP) uv==0.13.9
-	$(UV) --extra train --extra dev --constraint requirements-torch.lock --no-emit-package torch -o requirements.lock > /dev/null
+	$(UV) --extra train --extra vectors --extra dev --constraint requirements-torch.lock --no-emit-package torch -o requirements.lock > /dev/null
 	$(UV) --constraint requirements.lock -o requirements-read.lock > /dev/null
 	@mkdir -p _build
 	$(DATED) --universal requirements.lock -o _build/pylock.toml > /dev/null

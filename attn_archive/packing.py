@@ -257,8 +257,7 @@ def shuffled(run: Run) -> dict[str, float]:
         ids[start + 1 : end - 1] = rng.permutation(ids[start + 1 : end - 1])
     weights, _ = trained(run, inputs, progress=False)
     traces = attended(run, weights[run.selection], replace(test, ids=ids), progress=False)
-    means = echo(traces)[list(MEASURES)].mean()
-    numbers = {name: float(means[name]) for name in MEASURES}
+    numbers = echo(traces)[list(MEASURES)].mean().to_dict()
     scores = classification(traces.label, traces.outputs)
     if "auc" in scores:
         numbers["auc"] = scores["auc"]

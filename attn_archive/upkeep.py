@@ -75,7 +75,7 @@ def remove(folder: Path, key: str) -> None:
 def plain(rows: pa.Table) -> pa.Table:
     """A table with texts in place of categories, whose lists differ from file to file."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in rows.schema]
-    return rows.cast(pa.schema(list(zip(rows.column_names, types, strict=True))))
+    return rows.cast(pa.schema(zip(rows.column_names, types, strict=True)))
 
 
 def only_writer(folder: Path):
@@ -85,20 +85,25 @@ def only_writer(folder: Path):
     return FileLock(folder / ".lock")
 
 
+BESIDE = ("reported/*.csv*", "measured/[!.]*.*", "examples/[!.]*.*")
+"""What is sealed with an archive that lies in data/: its sisters there, of which pages print numbers."""
+
+
 def manifest_bytes(sums: Mapping[str, str]) -> bytes:
     """The manifest's text, sorted by name."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Name -> SHA-256 of every file of an archive, staging folders apart, and of data/reported beside it."""
+    """Name -> SHA-256 of every file of an archive, staging folders apart, and of BESIDE where it has sisters."""
     sums = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and name[0] != "." and name not in (MANIFEST, "README.md"):
             sums[name] = sha256(path)
-    for path in (folder.parent / "reported").glob("*.csv*"):
-        sums[f"../reported/{path.name}"] = sha256(path)
+    for pattern in BESIDE if (folder.parent / "reported").is_dir() else ():
+        for path in folder.parent.glob(pattern):
+            sums[f"../{path.parent.name}/{path.name}"] = sha256(path)
     return sums
 
 
@@ -111,17 +116,17 @@ def faults(folder: Path) -> list[str]:
         return [f"{folder} has no {MANIFEST}; restore it (git checkout) or write it: python -m attn_core archive seal"]
     lines = [f"{name} is missing" for name in sums.keys() - there.keys()]
     lines += [f"{name} is no file of the archive" for name in there.keys() - sums.keys()]
-    changed = [name for name in sums.keys() & there.keys() if sums[name] != there[name]]
-    return sorted(lines + [f"{name} is not the file that was sealed" for name in changed])
+    both = sums.keys() & there.keys()
+    lines += [f"{name} is not the file that was sealed" for name in both if sums[name] != there[name]]
+    return sorted(lines)
 
 
 def seal(folder: Path) -> list[str]:
     """Write the manifest anew, over what lies in an archive now; returns the `faults` that there were before it."""
     with only_writer(folder):
         before = faults(folder)
-        sums = digests(folder)
         with replacing(folder / MANIFEST) as file:
-            file.write(manifest_bytes(sums))
+            file.write(manifest_bytes(digests(folder)))
     return before
 
 
@@ -132,7 +137,7 @@ def verify(folder: Path, key: str) -> None:
         return
     traces = read_traces(folder, key)
     documents = rows_of(folder, "documents", key)
-    accuracy = float((traces.predicted == traces.label).mean())
+    accuracy = (traces.predicted == traces.label).mean()
     if len(traces) == record["n_test"] and abs(accuracy - record["accuracy"]) > 1e-9:
         raise AttnError(f"{key}: the record says accuracy {record['accuracy']:.4f}, its traces give {accuracy:.4f}")
     if documents is not None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.measures import seed_interval
-from attn_core.store import reported_folder
+from attn_core.store import read_data
 
 BELOW = 0.03
 """How far a model of texts may lie below the regression, and how far one of pairs must lie above it."""
@@ -20,7 +20,7 @@ BELOW_BEST = 0.10
 
 def stored() -> pd.DataFrame:
     """The stored baselines, one row per data set, as `python -m benchmarks --baselines` measures them."""
-    return pd.read_csv(reported_folder().parent / "measured" / "baselines.csv")
+    return pd.read_csv(read_data("measured/baselines.csv"))
 
 
 def weak(runs: pd.DataFrame) -> pd.Series:

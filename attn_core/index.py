@@ -284,9 +284,8 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
 
     source: a checksum of what it is made from; another, or (in the cache) other code of the experiments, remakes it.
     """
-    shipped = store.archive_folder().parent / "measured" / f"{name}-{source[:8]}.parquet"
-    if shipped.is_file():
-        return pd.read_parquet(shipped)
+    with suppress(FileNotFoundError):
+        return pd.read_parquet(store.read_data(f"measured/{name}-{source[:8]}.parquet"))
     folder = cache_folder() / "measured"
     checksum = hashlib.sha256((source + _code()).encode()).hexdigest()
     path = folder / f"{name}-{checksum[:16]}.parquet"

@@ -1,6 +1,5 @@
 """What data a run saw: whether they are the paper's, and how many documents there were."""
 
-import io
 from functools import cache
 
 import numpy as np
@@ -49,7 +48,7 @@ def _of_serrano(entry: catalogue.Corpus, statistics: dict, fraction: float) -> s
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    rows = pd.read_csv(io.BytesIO(store.read_reported("tolerances.csv")))
+    rows = pd.read_csv(store.read_data("reported/tolerances.csv"))
     rows = rows.replace({"measure": {"train_size": "train", "test_size": "test"}}).query("measure in ('train', 'test')")
     rows = rows.drop_duplicates(["corpus", "measure", "group"], keep="last")  # corrections stand behind
     table = rows.pivot_table("reference", "corpus", "measure", "sum")

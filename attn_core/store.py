@@ -5,7 +5,7 @@
     documents/  one row a document of a run: every statistic at default parameters (first seeds of the archive only)
     against/    one row a document of a run: attention and output beside another run's (seeds, uniform)
     traces/     <key>.parquet: traces of the corpus's fixed sample of test documents, in the cache of the whole test set
-    MANIFEST    of an archive: SHA-256 of all its files and of data/reported; what does not match is refused
+    MANIFEST    of an archive: SHA-256 of all its files and of the tables beside it; what does not match is refused
 
 data/archive has a file a corpus in the first four folders, and one process at a time writes there. The cache has a file
 a run, named by its key: workers that share it never write the same file, and need no lock. Beside each lies its
@@ -13,6 +13,7 @@ SHA-256, see `files.altered`. The cache alone has weights/<key>.safetensors: bot
 """
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -425,9 +426,12 @@ def sealed(folder: Path, name: str) -> bytes:
     return data
 
 
-def read_reported(name: str) -> bytes:
-    """A file of data/reported, checked against the manifest of the archive beside it."""
-    return sealed(reported_folder().parent / "archive", f"../reported/{name}")
+def read_data(name: str) -> io.BytesIO:
+    """A file of data/reported, measured or examples, by its path in data/.
+
+    Damaged where it is not the file that the manifest of the archive beside it names; FileNotFoundError without one.
+    """
+    return io.BytesIO(sealed(reported_folder().parent / "archive", f"../{name}"))
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

@@ -85,8 +85,7 @@ def _filtered(entry: catalogue.Corpus, split: str, texts: Texts) -> tuple[Texts,
     answered = fits.copy()
     if texts.answers is not None:
         pairs = zip(texts.labels, texts.answers, strict=True)
-        possible_label = [label in possible for label, possible in pairs]
-        answered &= np.array(possible_label, dtype=bool)
+        answered &= np.array([label in possible for label, possible in pairs], dtype=bool)
     if not answered.any():
         reason = f"none of the {len(lengths)} documents passes the length filter"
         longest_one = f"the longest has {lengths.max(initial=0)} tokens"

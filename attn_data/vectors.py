@@ -85,8 +85,7 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
                 f"with 1 to {WIDEST} numbers"
             )
         rows = np.zeros((len(vocabulary), width), dtype=np.float32)
-        lines = file if has_heading else chain([first], file)
-        for number, line in enumerate(lines, 1 + has_heading):
+        for number, line in enumerate(file if has_heading else chain([first], file), 1 + has_heading):
             try:
                 word, numbers = parted(line, width)
                 row = index.pop(word.decode(), None)
@@ -124,9 +123,17 @@ def of_recipe(recipe: str) -> files.Kept:
         data = encode(corpus)
         parameters = parameters | {"data": data.fingerprint}
 
+    learn = count if "rms" in parameters else train
+
     def make() -> files.Kept:
+        if learn is train:
+            try:
+                import gensim  # noqa: F401
+            except ModuleNotFoundError as error:
+                raise AttnError(
+                    f"word vectors '{recipe}' need gensim; install it with: pip install \"attn-core[vectors]\""
+                ) from error
         lists = sentences(data) if of_corpus else training_texts()
-        learn = count if "rms" in parameters else train
         words, rows, version = learn(lists, parameters)
         identity = [parameters, version]
         if not of_corpus:
@@ -161,8 +168,7 @@ def training_texts() -> TokenLists:
 
     described = news["title"] + " " + news["description"]
     raw = pandas.concat([sst, imdb, described, newsgroups])
-    lists = filter(None, map(cleaning.simple_tokens, raw))
-    return sorted(lists, key=by_checksum)
+    return sorted(filter(None, map(cleaning.simple_tokens, raw)), key=by_checksum)
 
 
 def by_checksum(tokens: list[str]) -> bytes:
@@ -179,8 +185,7 @@ def sentences(data: Encoded) -> TokenLists:
         documents = data.splits[split]
         assert documents.sentence_lengths is not None
         words = vocabulary[documents.ids[documents.inner]]
-        ends = np.cumsum(documents.sentence_lengths)
-        lists += [sentence.tolist() for sentence in np.split(words, ends[:-1])]
+        lists += [sentence.tolist() for sentence in np.split(words, np.cumsum(documents.sentence_lengths[:-1]))]
     return lists
 
 
@@ -212,7 +217,7 @@ def train(texts: TokenLists, parameters: dict) -> tuple[list[str], np.ndarray, s
     rows = trained.vectors.astype(np.float64)
     if not subwords:
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return list(trained.index_to_key), rows.astype(np.float32), gensim.__version__
+    return trained.index_to_key, rows.astype(np.float32), gensim.__version__
 
 
 def count(texts: TokenLists, parameters: dict) -> tuple[list[str], np.ndarray, str]:
@@ -245,8 +250,7 @@ def count(texts: TokenLists, parameters: dict) -> tuple[list[str], np.ndarray, s
     information = np.log(pairs.data.astype(np.float64) * contexts.sum() / expected)
     positive = information > 0
     places = (pairs.row[positive], pairs.col[positive])
-    values = information[positive].astype(np.float32)
-    table = scipy.sparse.csr_matrix((values, places), pairs.shape)
+    table = scipy.sparse.csr_matrix((information[positive].astype(np.float32), places), pairs.shape)
 
     left, size, _ = randomized_svd(table, width, n_iter=parameters["passes"], random_state=parameters["seed"])
     rows = left * size ** parameters["singular_power"]

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tiny_runs import called, first_run
 
 from attn_archive import packing, upkeep
+from attn_book import derived, play
 from attn_core import index, rows, store
 from attn_core.corpora.order import fixed_order
 from attn_core.errors import AttnError, Damaged
@@ -202,7 +203,6 @@ TAMPERING = {
         lambda path: shutil.copy(path, path.with_name("twin.parquet")),
         "runs/twin.parquet is no file",
     ),
-    "reported table": ("../reported/a.csv", lambda path: path.write_text("x\n"), "../reported/a.csv is not the file"),
     "no manifest": ("MANIFEST", os.remove, "has no MANIFEST"),
 }
 
@@ -212,12 +212,34 @@ TAMPERING = {
 def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     folder = tmp_path / "archive"
     name, tamper, told = TAMPERING[kind]
-    (tmp_path / "reported").mkdir()
-    (tmp_path / "reported" / "a.csv").write_text("x\n1\n")
     merged(folder)
     assert upkeep.faults(folder) == [] and upkeep.seal(folder) == []
     tamper(folder / name)
     assert any(told in line for line in upkeep.faults(folder)), upkeep.faults(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("reported/tolerances.csv", lambda: store.read_data("reported/tolerances.csv")),
+        ("measured/dealt.csv", lambda: derived.measured("dealt.csv")),
+        ("examples/readings.json", play.stored),
+    ],
+)
+def test_an_edited_number_beside_the_archive_is_named_and_refused(tmp_path, monkeypatch, name, read):
+    folder = tmp_path / "archive"
+    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+    play.stored.cache_clear()
+    path = tmp_path / name
+    for table in (tmp_path / "reported" / "tolerances.csv", path):
+        table.parent.mkdir(exist_ok=True)
+        shutil.copy(REAL.parent / table.relative_to(tmp_path), table)
+    merged(folder)
+    assert upkeep.faults(folder) == []
+    path.write_text(path.read_text(encoding="utf-8").replace("7", "8", 1), encoding="utf-8")
+    assert upkeep.faults(folder) == [f"../{name} is not the file that was sealed"]
+    with pytest.raises(Damaged, match=f"{path.name} is not the file that MANIFEST names"):
+        read()
 
 
 @pytest.mark.faults

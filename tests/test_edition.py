@@ -1,4 +1,4 @@
-"""The rules of the book's pages: short, few numerals, code mostly visible, no legal prose, no raw keys."""
+"""The rules of the book's pages: narrow and mostly visible code, guards, no legal prose, no raw keys."""
 
 import re
 import statistics
@@ -12,15 +12,13 @@ from bs4 import BeautifulSoup
 
 from attn_book import figures, words
 from attn_build import rendering, sources
-from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
 PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
-WORDS, WIDTH, TEN, VISIBLE = 900, 72, 10, 25
-FRONT, ALL_WORDS, WORDS_A_NUMERAL = 500, 24_000, 20
+WIDTH, TEN, VISIBLE = 72, 10, 25
 
 
 @cache
@@ -41,9 +39,8 @@ def lines(cells: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_short_and_computes_its_experiment(page):
-    prose, visible, hidden = parts(page)
-    assert len(re.findall(r"\w+", prose)) <= WORDS * 1.05, "prose"  # marks that are no words count a little
+def test_a_page_computes_its_experiment(page):
+    _, visible, hidden = parts(page)
     assert not [line for line in lines(visible) if len(line) > WIDTH]
     code = "\n".join(visible + hidden)
     assert "attn_core" in code and "traces" in code, "computes its experiment"
@@ -90,31 +87,19 @@ def test_figures_are_drawn_by_seaborn():
 
 
 @pytest.mark.parametrize("page", CHAIN)
-def test_a_page_of_the_chain_is_short_and_plain(page):
+def test_a_page_of_the_chain_is_plain(page):
     text = sources.pages(ROOT)[page].read_text(encoding="utf-8")
     assert "attn-lead" in text, "the answer in a sentence"
     prose, visible, _ = parts(page)
-    assert len(re.findall(r"\w+", prose)) <= (FRONT if page == "index" else WORDS) * 1.05
     assert not [line for line in lines(visible) if len(line) > WIDTH]
     assert not LEGAL.findall(re.sub(FOLDED, " ", prose)), "only in marks and folds"
-    assert "figure:" not in text, "figures are drawn by figures.show, which limits captions"
+    assert "figure:" not in text, "figures are drawn by figures.show, which takes an alternative text"
 
 
 LEGAL = re.compile(r"second-hand|recollection|had been seen|59,998")
 FOLDED = re.compile(
     r"^:::+\{admonition\}[^\n]*\n:class:[^\n]*dropdown.*?^:::+$|^```\{solution.*?^```$", re.MULTILINE | re.DOTALL
 )
-
-
-def test_the_chain_is_an_afternoon():
-    """Words and numerals of all its pages together."""
-    proses, numerals = [], 0
-    for page in CHAIN:
-        proses.append(parts(page)[0])
-        numerals += sources.pages(ROOT)[page].read_text(encoding="utf-8").count("{glue:text}")
-    count = len(re.findall(r"\w+", " ".join(proses)))
-    numerals += len(re.findall(r"(?<![\w.])\d[\d.,]*", " ".join(proses)))
-    assert count <= ALL_WORDS and count >= WORDS_A_NUMERAL * numerals, (count, numerals)
 
 
 @pytest.mark.slow
@@ -152,12 +137,6 @@ def test_every_address_of_the_first_edition_leads_to_a_page():
     assert len(FIRST_EDITION.split()) == 46
     assert not [page for page in FIRST_EDITION.split() if page not in known and moved.get(page) not in known]
     assert set(moved.values()) <= known and not set(moved) & known
-
-
-def test_a_long_caption_is_refused():
-    sheet, _ = figures.sheet()
-    with pytest.raises(AttnError, match="caption has 151 characters"):
-        figures.show(sheet, "x", "title", "c" * 151, "alt")
 
 
 def test_a_figure_is_text_of_the_page(monkeypatch):

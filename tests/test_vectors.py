@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import sys
 
 import numpy as np
 import pytest
@@ -149,6 +150,14 @@ def test_texts_without_a_repeated_word_are_one_error(monkeypatch, name, told):
     monkeypatch.setattr(module, "training_texts", lambda: [["a", "b"]])
     with pytest.raises(AttnError, match=told):
         vectors(name, WORDS)
+
+
+def test_vectors_that_gensim_trains_name_their_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    with pytest.raises(AttnError) as error:
+        vectors("indomain-300", WORDS)
+    command = 'pip install "attn-core[vectors]"'
+    assert str(error.value) == f"word vectors 'indomain-300' need gensim; install it with: {command}"
 
 
 def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(trained, tables, monkeypatch):

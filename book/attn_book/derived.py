@@ -272,9 +272,10 @@ def own_and_dealt(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFram
     return pd.DataFrame({"own": test(traces), "dealt": over_deals(traces, test, run.seed)}, index=traces.doc_id)
 
 
-def measured(name: str) -> pd.DataFrame:
-    """A table of data/measured."""
-    return pd.read_csv(store.archive_folder().parent / "measured" / name)
+def measured(name: str, **options) -> pd.DataFrame:
+    """A table of data/measured, checked against MANIFEST. options: of pandas.read_csv."""
+    packed = "xz" if name.endswith("xz") else None
+    return pd.read_csv(store.read_data(f"measured/{name}"), compression=packed, **options)
 
 
 def of_dealt(numbers: list[str]) -> pd.DataFrame:

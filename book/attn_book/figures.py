@@ -19,7 +19,6 @@ from matplotlib.figure import Figure
 
 from attn_book.page import PARTS, YOURS, minus
 from attn_book.words import ENCODERS, SETS, number
-from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
 
 INK = "#1d2733"
@@ -50,8 +49,6 @@ ABOVE = {
 }
 """The legend as a row of coloured names over the axes, for `seaborn.move_legend`."""
 
-LONGEST_CAPTION = 150
-
 
 def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
     """A figure of the book's width in its style, and its axes."""
@@ -64,8 +61,6 @@ def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "
     from IPython.display import HTML, display
 
     title, caption, alt = (" ".join(text.split()) for text in (title, caption, alt))
-    if len(caption) > LONGEST_CAPTION:
-        raise AttnError(f"figure {name}: its caption has {len(caption)} characters; at most {LONGEST_CAPTION}")
     picture = figure if isinstance(figure, str) else inline(figure, name, html.escape(alt))
     display(HTML(PARTS.figure(name, title, picture, caption)))
 

@@ -49,5 +49,4 @@ def readings(text: str) -> dict[str, dict]:
 @cache
 def stored() -> dict:
     """data/examples/readings.json, made by `python -m benchmarks --readings`."""
-    file = store.archive_folder().parent / "examples" / "readings.json"
-    return json.loads(file.read_text(encoding="utf-8"))
+    return json.load(store.read_data("examples/readings.json"))

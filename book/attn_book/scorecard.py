@@ -6,7 +6,6 @@ minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds),
 band), side (of its threshold) and late (added after its runs were stored).
 """
 
-import io
 from collections.abc import Callable
 from functools import cache
 
@@ -21,7 +20,7 @@ from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
 from attn_core.measures import INTERVAL_SEEDS
-from attn_core.store import read_reported, reported_folder
+from attn_core.store import read_data, reported_folder
 
 FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
@@ -78,7 +77,7 @@ def _table(name: str) -> pd.DataFrame:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
     table = pd.read_csv(
-        io.BytesIO(read_reported(paths[name])),
+        read_data(f"reported/{paths[name]}"),
         dtype={"class": "string"},
         compression=packed,
     )

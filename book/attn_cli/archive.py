@@ -35,7 +35,7 @@ def archive_verify() -> None:
 
 @archive_app.command("seal")
 def archive_seal() -> None:
-    """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
+    """Write MANIFEST anew over what lies in data/archive and beside it now; every change is printed."""
     folder = store.archive_folder()
     if not store.stems(folder):
         raise AttnError(f"{folder} holds no runs/*.parquet, so it is no archive of runs; nothing is written there")
