@@ -111,14 +111,9 @@ def prepare(run: Run) -> None:
     documents = summary = sampled = None
     # Without gradients, or of equal weights, only what lies beside the base is of interest.
     if traces.gradient is not None and run.attention != "uniform":
-        documents = document_table(run, traces)
-        summary = kept_summary(run, documents, traces.classes)
+        documents, summary = described(run, traces)
         record |= elsewhere_and_shuffled(run, traces)
         sampled = sample(run, traces)
-        if is_judged(run, traces):
-            beside_own = controlled(run, traces)
-            documents = joined(documents, beside_own)
-            summary = pd.concat([summary, means_of(beside_own)], ignore_index=True)
     documents = kept_documents(run, documents) if sampled is not None else None
     if compared is not None:  # of test-chosen models and adversaries the record's means are read
         compared = None if run.selection == "test" or run.divergence is not None else first_rows(run, compared)
@@ -145,6 +140,17 @@ def whole(result: store.Result) -> Traces:
     return result.traces
 
 
+def described(run: Run, traces: Traces) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A run's document table and what is summed up of it, with the controls where the verdict reads them."""
+    documents = document_table(run, traces)
+    summary = kept_summary(run, documents, traces.classes)
+    if not is_judged(run, traces):
+        return documents, summary
+    splits = inputs_of(run)[0].splits
+    beside_own = controls(traces, splits["train"], splits["test"], run.encoder == "average")
+    return joined(documents, beside_own), pd.concat([summary, means_of(beside_own)], ignore_index=True)
+
+
 def document_table(run: Run, traces: Traces) -> pd.DataFrame:
     """Every per-document statistic of a run."""
     return (erasure if run.family == "hierarchical" else experiments).document_table(traces)
@@ -166,12 +172,6 @@ def is_judged(run: Run, traces: Traces) -> bool:
     """Whether the verdict reads a run's controls."""
     plain = run.family == "text" and not catalogue.corpus(run.corpus).generated
     return plain and role_of(run) in ("main", "judged") and has_one_logit(traces)
-
-
-def controlled(run: Run, traces: Traces) -> pd.DataFrame:
-    """The `controls` of a run, over its whole test set."""
-    splits = inputs_of(run)[0].splits
-    return controls(traces, splits["train"], splits["test"], run.encoder == "average")
 
 
 def means_of(documents: pd.DataFrame) -> pd.DataFrame:

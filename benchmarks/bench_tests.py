@@ -5,15 +5,13 @@ tests.csv: how well each test of a text tells good from bad attention, areas und
 Columns corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low,
 high, n_seeds, documents. Five seeds and the documents that all keep, intervals of both; of indomain-300 also seed 10
 alone with all its documents, n_seeds 1, intervals over these. Gradients: of the model without context.
-neighbours.csv: by corpus, test and kind of weights (KINDS) what the verdict counts: value, low, high (over seeds and
-documents), documents. Vectors made by counting, five seeds, the documents that all keep. Gradients: as above.
 dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention, when weights are dealt anew, and
 under weights of maximal leverage.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -28,9 +26,7 @@ from attn_core.experiments import erasure
 from attn_core.experiments.known import (
     GOOD,
     TESTS,
-    has_no_far_twin,
     maximal_leverage,
-    moves_when_shuffled,
     told_apart,
 )
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
@@ -42,18 +38,6 @@ from attn_core.traces import Traces, chunks
 FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
 
-LITTLE = 0.1
-"""Median change below which shuffling changes a text little."""
-
-FAR = 0.4
-"""JSD beyond which an attention is another one."""
-
-KINDS = ("own", "dealt", *GOOD)
-"""Weights: the model's own, these dealt anew, and each of `known.GOOD`."""
-
-DEALS = 20
-"""Of the kind dealt."""
-
 
 def write(folder: Path, corpora: Iterable[str] = ()) -> None:
     """Make the tables anew; of some data sets alone into the tables that there are."""
@@ -62,7 +46,6 @@ def write(folder: Path, corpora: Iterable[str] = ()) -> None:
     for corpus in chosen:
         if corpus in CORPORA:
             tables["tests"].append(pd.DataFrame(areas(corpus)))
-            tables["neighbours"].append(pd.DataFrame(neighbours(corpus)))
         else:
             tables["dealt"].append(statements_dealt(corpus))
     for name, made in tables.items():
@@ -122,67 +105,9 @@ def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
     return rows
 
 
-def neighbours(corpus: str) -> list[dict]:
-    """Rows of one data set: what the verdict counts, under each of KINDS of weights."""
-    recurrent = shared(runs_of(corpus, "ppmi-300"))
-    without_context = shared(runs_of(corpus, "ppmi-300", "average"))
-    rows = []
-    for kind in KINDS:
-        weights = [
-            drawn(kind, model, run.seed) for run, model in zip(runs_of(corpus, "ppmi-300"), recurrent, strict=True)
-        ]
-        values = {
-            "permutation": each(weights, recurrent, changes_little),
-            "adversaries": each(weights, recurrent, has_far_twin),
-            "names": each(weights, recurrent, TESTS["names"]),
-            "stable": each(weights[1:], [weights[0] if kind in GOOD else recurrent[:1]] * 4, distance_to),
-        }
-        weights = [drawn(kind, model, seed) for seed, model in zip(SEEDS, without_context, strict=False)]
-        values["gradients"] = each(weights, without_context, TESTS["gradients"])
-        for test, numbers in values.items():
-            low, high = crossed_interval(numbers)
-            row = {"corpus": corpus, "test": test, "kind": kind, "value": numbers.mean(), "low": low, "high": high}
-            rows.append(row | {"documents": numbers.shape[1]})
-    return rows
-
-
-def drawn(kind: str, model: Traces, seed: int) -> list[Traces]:
-    """A model's documents under weights of this kind; dealt anew, several times."""
-    if kind == "own":
-        return [model]
-    if kind == "dealt":
-        return [weights_dealt_anew(model, DEALS * seed + deal) for deal in range(DEALS)]
-    return [GOOD[kind](model)]
-
-
-def each(weights: list[list[Traces]], models: list, number: Callable) -> np.ndarray:
-    """A number (S, D) of each seed's documents, the mean over its deals."""
-    return np.array(
-        [
-            np.mean([number(dealt, model) for dealt in drawn_weights], axis=0)
-            for drawn_weights, model in zip(weights, models, strict=True)
-        ]
-    )
-
-
-def changes_little(weights: Traces, _: Traces) -> np.ndarray:
-    """Whether shuffling moves a document by less than LITTLE."""
-    return moves_when_shuffled(weights, weights) < LITTLE
-
-
-def has_far_twin(weights: Traces, _: Traces) -> np.ndarray:
-    """Whether another attention with the same answer lies beyond FAR."""
-    return -has_no_far_twin(weights, weights) > FAR
-
-
-def distance_to(weights: Traces, first: list[Traces]) -> np.ndarray:
-    """JSD to the first seed's weights."""
-    return jsd_ragged(weights.attention, first[0].attention, weights.offsets)
-
-
 def is_like(weights: Traces, first: Traces) -> np.ndarray:
     """Minus the JSD to another seed's weights, which stand in the model's stead (Wiegreffe & Pinter 3.3)."""
-    return -distance_to(weights, [first])
+    return -jsd_ragged(weights.attention, first.attention, weights.offsets)
 
 
 # What of Serrano & Smith's statements is arithmetic: erasing an item moves the logits by its weight times its distance

@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
-from attn_book.fasttext import fasttext, recipe
+from attn_book.fasttext import fasttext, in_pairs, newest
 from attn_book.guides import SOURCES, guides_of
 from attn_book.words import ENCODERS, SETS, number
 from attn_core import index, obtain, store
@@ -87,7 +87,7 @@ def of_all(rows: pd.DataFrame) -> pd.DataFrame:
 
 def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
-    rows = of_runs(rules, partial(fasttext, numbers), family=["text", "pair"])
+    rows = of_runs(rules, partial(newest, numbers), family=["text", "pair"])
     counts = counted(rules, set(rows["corpus"]))
     notes = pd.DataFrame({"mean": counts, "n_seeds": 1.0}).reindex(rules["id"])
     measured = rows[~rows["measure_ours"].isin(SCORES)]
@@ -100,7 +100,7 @@ def of_jain(rules: pd.DataFrame) -> Stored:
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     """Counts of Table 1 by rule id, from statistics of a run's data. Vocabulary: of all splits for most sets, of the
     training split for SNLI and CNN, and for bAbI the words of the three tasks (our answers) with four special ids."""
-    runs = fasttext(index.runs, family=["text", "pair"]).drop_duplicates("corpus")
+    runs = newest(index.runs, family=["text", "pair"]).drop_duplicates("corpus")
     records = {record["run"]["corpus"]: record for record in index.records(runs["key"])}
     counts = {}
     asked = rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)]
@@ -305,23 +305,25 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
         "selection": selection,
         "source": "archive",
     }
-    return fasttext(index.runs, corpus=corpora, encoder="lstm", **where)
+    return in_pairs(index.runs, corpus=corpora, encoder="lstm", **where)
 
 
 def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
-    """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
+    """Adversaries of five bases (data/sweeps/adversaries-grid.yml, gpu-imdb-adversaries.yml), rows of `index.runs` by
+    base and divergence, λ = 0 among them.
 
-    Of models on fastText vectors. settled: whether the JSD on the test set moved by at most 0.02 over the last five
-    epochs. Of those that differ in their epochs alone the one trained for most, unless each is asked for.
+    settled: whether the JSD on the test set moved by at most 0.02 over the last five epochs. base_f1: F1 of the base.
+    Of those that differ in their epochs alone the one trained for most, unless each is asked for.
     """
-    rows = fasttext(index.runs, corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive")
-    bases = [Run(corpus, seed=seed, vectors=recipe(corpus)).key for corpus in rows["corpus"].unique() for seed in SEEDS]
-    rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
+    where = {"corpus": corpora, "encoder": "lstm", "attention": "tanh", "source": "archive"}
+    bases = index.runs(rounding=1, **where).set_index("key")
+    rows = index.runs(divergence="any", **where)
+    rows = rows[rows["base"].isin(bases.index)]
     settled = []
     for record in index.records(rows["key"]):
         last = [epoch["test_jsd"] for epoch in record["history"][-6:]]
         settled.append(np.ptp(last) <= 0.02)
-    rows = rows.assign(settled=settled)
+    rows = rows.assign(settled=settled, base_f1=rows["base"].map(bases["f1_1"]))
     if not every:
         rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
         rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
@@ -340,19 +342,21 @@ def best_of(far: pd.DataFrame) -> float:
 def guided(corpora: Iterable[str]) -> pd.DataFrame:
     """Every network that weights from elsewhere guide, and those with their own or equal weights: corpus, source, seed,
     base_seed (of the model whose weights guide, -1 for none), base (its key), f1 (of class 1), auc; of an adversary
-    that guides its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere."""
-    where = {"guide": "any", "words": "any", "source": "archive"}
-    rows = fasttext(index.runs, corpus=list(corpora), encoder="average", **where)
+    that guides its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere. Adversaries that guide are
+    of models on fastText vectors, with the networks under equal weights beside them."""
+    where = {"corpus": list(corpora), "encoder": "average", "guide": "any", "words": "any", "source": "archive"}
+    rows = in_pairs(index.runs, **where)
+    led = fasttext(index.runs, **where)
+    rows = pd.concat([rows[rows["base_divergence"].isna()], led[led["base_divergence"].notna()]], ignore_index=True)
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
-    led = rows["guide"].map({"own": "adversary"})
     source = rows["guide"].mask(rows["guide"] == "", learned)
-    source = source.mask(rows["base_divergence"].notna(), led)
+    source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
     rows["source"] = source.mask(rows["words"] != "text", source + ", " + rows["words"])
     rows["base_seed"] = rows["base_seed"].fillna(-1).astype(int)
     rows = rows.rename(columns={"f1_1": "f1"})[rows["source"].isin(SOURCES)]
-    guide = adversaries(corpora, every=True).set_index("key")
+    guides = index.runs(key=list(led["base"].unique()), variant="any").set_index("key")
     rows = rows[["corpus", "source", "seed", "base_seed", "base", "f1", "auc"]]
-    return rows.join(guide[["divergence", "epochs_trained", "jsd"]], on="base")
+    return rows.join(guides.loc[guides["divergence"].notna(), ["divergence", "epochs_trained", "jsd"]], on="base")
 
 
 def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
@@ -426,7 +430,7 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    runs = fasttext(index.runs, corpus=list(rules["corpus"].unique()), family="text", source="archive")
+    runs = newest(index.runs, corpus=list(rules["corpus"].unique()), family="text", source="archive")
     corpora = list(runs["corpus"].unique())
     networks = guided(corpora)
     scores = once_a_seed(networks)
@@ -495,12 +499,11 @@ def of_best(corpus: str, curve: pd.DataFrame) -> pd.DataFrame:
     """The adversary of the paper's Table 4, see `best_of`, one row a seed and measure: its F1, JSD and TVD (halved),
     and by how much its base's F1 is higher. Columns corpus, seed, measure, value. curve: of `adversaries`."""
     best = curve[curve["divergence"] == best_of(curve)].set_index("seed")
-    base = best["base_seed"].map(classifiers(corpus).set_index("seed")["f1_1"])
     values = {
         "f1_of_best_adversary": best["f1_1"],
         "jsd_of_best_adversary": best["jsd"],
         "tvd_halved_of_best_adversary": distance.HALVED * best["tvd"],
-        "f1_of_adversary": base - best["f1_1"],
+        "f1_of_adversary": best["base_f1"] - best["f1_1"],
     }
     return named_rows(values).assign(corpus=corpus)
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from attn_book import derived
 from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
-from attn_book.fasttext import fasttext
+from attn_book.fasttext import newest
 from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
@@ -136,7 +136,7 @@ def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.D
     notes = notes.reindex(index=rules["id"], columns=NOTES)
     of_model = rules["encoder_ours"] != ""
     asked = rules.assign(attention_ours=rules["attention"].where(of_model, "").fillna(""))
-    models = fasttext(runs, family=family)
+    models = newest(runs, family=family)
     data = models.groupby("corpus")[["data", "n_train"]].last()
     table = rules.set_index("id")
     table = table.join(intervals(asked, numbers, notes)).join(data, on="corpus")

@@ -1,12 +1,15 @@
 """The claims of the three papers and what decides them; how well tests tell attention of known quality from bad."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
 from attn_book.derived import measured
-from attn_core import Run, store
+from attn_core import Run, index, store
+from attn_core.measures import crossed_interval
 
 PAPERS = {
     "jain": "Jain & Wallace",
@@ -63,5 +66,74 @@ def survivors() -> set[tuple[str, str]]:
 
 
 def neighbours() -> pd.DataFrame:
-    """What the verdict counts under other weights: corpus, test, kind, value, low, high, documents."""
-    return measured("neighbours.csv")
+    """What the verdict counts of texts, under the model's own weights, the same permuted, and each oracle attention.
+
+    Columns corpus, test, kind (own, permuted, or of KINDS), value, low, high (over seeds and texts), documents,
+    n_seeds. Of BiLSTMs; gradients: of the models without context.
+    """
+    rows = []
+    for test, (encoder, columns) in COUNTS.items():
+        for corpus in CORPORA:
+            tables = tables_of(corpus, encoder, "against" if test == "stable" else "documents")
+            for kind, count in columns.items():
+                values = [count(table) for table in tables]
+                if values:
+                    low, high = crossed_interval(np.array(values))
+                    row = {"corpus": corpus, "test": test, "kind": kind, "value": np.mean(values)}
+                    rows.append(row | {"low": low, "high": high, "documents": len(values[0]), "n_seeds": len(values)})
+    return pd.DataFrame(rows)
+
+
+def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
+    """A table of the archive for each seed that has the controls, of the texts that all of them keep."""
+    keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")["key"]
+    read = [store.rows_of(store.archive_folder(), layer, key) for key in keys]
+    tables = [table.set_index("doc_id") for table in read if table is not None and "permuted_jsd" in table]
+    if not tables:
+        return []
+    shared = sorted(set.intersection(*(set(table.index) for table in tables)))
+    return [table.loc[shared] for table in tables]
+
+
+def below(name: str, line: float) -> Callable[[pd.DataFrame], np.ndarray]:
+    return lambda table: (table[name] < line).to_numpy(float)
+
+
+def above(name: str, line: float) -> Callable[[pd.DataFrame], np.ndarray]:
+    return lambda table: (table[name] > line).to_numpy(float)
+
+
+def column(name: str) -> Callable[[pd.DataFrame], np.ndarray]:
+    return lambda table: table[name].to_numpy(float)
+
+
+KINDS = ("leverage", "decision", "deletion")
+"""Three definitions of oracle attention, `known.GOOD`."""
+
+COUNTS: dict[str, tuple[str, dict[str, Callable[[pd.DataFrame], np.ndarray]]]] = {
+    "permutation": (
+        "lstm",
+        {"own": below("median_change", 0.1), "permuted": column("permuted_little")}
+        | {kind: below(f"{kind}_shuffle", 0.1) for kind in KINDS},
+    ),
+    "adversaries": (
+        "lstm",
+        {"own": above("jsd_exact@0.05", 0.4), "permuted": column("permuted_far")}
+        | {kind: above(f"{kind}_jsd", 0.4) for kind in KINDS},
+    ),
+    "names": (
+        "lstm",
+        {"own": column("names_attention"), "permuted": lambda table: 1 / table["n"].to_numpy(float)}
+        | {kind: column(f"{kind}_names") for kind in KINDS},
+    ),
+    "stable": (
+        "lstm",
+        {"own": column("jsd"), "permuted": column("permuted_jsd")} | {kind: column(f"{kind}_jsd") for kind in KINDS},
+    ),
+    "gradients": (
+        "average",
+        {"own": column("tau_attention_gradient"), "permuted": column("permuted_tau")}
+        | {kind: column(f"{kind}_tau") for kind in KINDS},
+    ),
+}
+"""Test -> encoder, and kind of weights -> what is counted of a text (columns of attn_archive/controls.py)."""
