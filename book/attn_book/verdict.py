@@ -68,11 +68,12 @@ def survivors() -> set[tuple[str, str]]:
 def neighbours() -> pd.DataFrame:
     """What the verdict counts of texts, under the model's own weights, the same permuted, and each oracle attention.
 
-    Columns corpus, test, kind (own, permuted, or of KINDS), value, low, high (over seeds and texts), documents,
-    n_seeds. Of BiLSTMs; gradients: of the models without context.
+    Columns corpus, test, kind (own, permuted, leverage, decision, deletion), value, low, high (over seeds and texts),
+    documents, n_seeds. Of BiLSTMs; gradients: of the models without context.
     """
     rows = []
-    for test, (encoder, columns) in COUNTS.items():
+    for test, columns in COUNTS.items():
+        encoder = "average" if test == "gradients" else "lstm"
         for corpus in CORPORA:
             tables = tables_of(corpus, encoder, "against" if test == "stable" else "documents")
             for kind, count in columns.items():
@@ -95,45 +96,59 @@ def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     return [table.loc[shared] for table in tables]
 
 
-def below(name: str, line: float) -> Callable[[pd.DataFrame], np.ndarray]:
+Count = Callable[[pd.DataFrame], np.ndarray]
+"""A document table -> a number of each text."""
+
+
+def below(name: str, line: float) -> Count:
     return lambda table: (table[name] < line).to_numpy(float)
 
 
-def above(name: str, line: float) -> Callable[[pd.DataFrame], np.ndarray]:
+def above(name: str, line: float) -> Count:
     return lambda table: (table[name] > line).to_numpy(float)
 
 
-def column(name: str) -> Callable[[pd.DataFrame], np.ndarray]:
+def column(name: str) -> Count:
     return lambda table: table[name].to_numpy(float)
 
 
-KINDS = ("leverage", "decision", "deletion")
-"""Three definitions of oracle attention, `known.GOOD`."""
+def of_kinds(own: Count, permuted: Count, oracle: Callable[[str], Count]) -> dict[str, Count]:
+    """What is counted under each kind of weights."""
+    return {
+        "own": own,
+        "permuted": permuted,
+        "leverage": oracle("leverage"),
+        "decision": oracle("decision"),
+        "deletion": oracle("deletion"),
+    }
 
-COUNTS: dict[str, tuple[str, dict[str, Callable[[pd.DataFrame], np.ndarray]]]] = {
-    "permutation": (
-        "lstm",
-        {"own": below("median_change", 0.1), "permuted": column("permuted_little")}
-        | {kind: below(f"{kind}_shuffle", 0.1) for kind in KINDS},
+
+COUNTS = {
+    "permutation": of_kinds(
+        below("median_change", 0.1),
+        column("permuted_little"),
+        lambda kind: below(f"{kind}_shuffle", 0.1),
     ),
-    "adversaries": (
-        "lstm",
-        {"own": above("jsd_exact@0.05", 0.4), "permuted": column("permuted_far")}
-        | {kind: above(f"{kind}_jsd", 0.4) for kind in KINDS},
+    "adversaries": of_kinds(
+        above("jsd_exact@0.05", 0.4),
+        column("permuted_far"),
+        lambda kind: above(f"{kind}_jsd", 0.4),
     ),
-    "names": (
-        "lstm",
-        {"own": column("names_attention"), "permuted": lambda table: 1 / table["n"].to_numpy(float)}
-        | {kind: column(f"{kind}_names") for kind in KINDS},
+    "names": of_kinds(
+        column("names_attention"),
+        lambda table: 1 / table["n"].to_numpy(float),
+        lambda kind: column(f"{kind}_names"),
     ),
-    "stable": (
-        "lstm",
-        {"own": column("jsd"), "permuted": column("permuted_jsd")} | {kind: column(f"{kind}_jsd") for kind in KINDS},
+    "stable": of_kinds(
+        column("jsd"),
+        column("permuted_jsd"),
+        lambda kind: column(f"{kind}_jsd"),
     ),
-    "gradients": (
-        "average",
-        {"own": column("tau_attention_gradient"), "permuted": column("permuted_tau")}
-        | {kind: column(f"{kind}_tau") for kind in KINDS},
+    "gradients": of_kinds(
+        column("tau_attention_gradient"),
+        column("permuted_tau"),
+        lambda kind: column(f"{kind}_tau"),
     ),
 }
-"""Test -> encoder, and kind of weights -> what is counted of a text (columns of attn_archive/controls.py)."""
+"""Test -> kind of weights -> what is counted of a text (columns of attn_archive/controls.py). Gradients: of the model
+without context, the others of the BiLSTM."""
