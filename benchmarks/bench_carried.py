@@ -1,9 +1,8 @@
 """Models read under other models' attention: data/measured/carried.csv, of the runs of data/sweeps/carried.yml.
 
 `python -m benchmarks --carried [sst ...]` trains what is not cached. By corpus, reader (the encoder that reads) and
-source (whose weights): accuracy on the whole test set, documents of one word left out, mean of five seeds; beyond_own
-and beyond_equal: what that is more than under the reader's own weights and under equal ones, with intervals over
-seeds and documents.
+source (whose weights): accuracy, tuned and auc (`score`) on the whole test set, documents of one word left out, means
+of five seeds; each beyond own and beyond uniform weights, with intervals.
 """
 
 from collections.abc import Iterable
@@ -11,18 +10,21 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import roc_auc_score
 
 from attn_archive.sweep import read_grid
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
-from attn_core.experiments.single import over_deals
-from attn_core.measures import crossed_interval
+from attn_core.experiments.single import weights_dealt_anew
+from attn_core.measures import crossed_interval, seed_interval
 from attn_core.run import Run
-from attn_core.traces import Traces, decisions, totals
+from attn_core.traces import Traces, totals
 from attn_core.tracing import trace
 from attn_core.training.jain import trained_model
 
 FILE = "measured/carried.csv"
+ORDERS = 20
+"""In which own weights are permuted."""
 
 
 def write(folder: Path, corpora: Iterable[str] = ()) -> pd.DataFrame:
@@ -39,44 +41,88 @@ def write(folder: Path, corpora: Iterable[str] = ()) -> pd.DataFrame:
 
 def carried(runs: list[Run]) -> list[dict]:
     """Rows of a data set: every encoder as a reader under every kind of weights."""
-    data, _, _ = inputs_of(runs[0])
-    test = data.splits["test"]
-    test = test.take(np.flatnonzero(test.lengths > 3))  # two words at least, between START and END
-    models = {}
-    for run in runs:
-        model = trained_model(run, weights_of(run))
-        models[run.encoder, run.seed] = trace(model, test, gradient=False, leave_one_out=False, progress=False)
+    splits = inputs_of(runs[0])[0].splits
+    texts = {name: several(splits[name]) for name in ("dev", "test")}
+    models = {(run.encoder, run.seed): read_all(run, texts) for run in runs}
+    rare = {name: rarity(splits["train"], documents) for name, documents in texts.items()}
     encoders = list(dict.fromkeys(run.encoder for run in runs))
     seeds = list(dict.fromkeys(run.seed for run in runs))
-    rare = rarity(data.splits["train"], test)
-
     rows = []
     for reader in encoders:
-        right = []
-        for seed, other_seed in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
-            read = models[reader, seed]
-            lengths = np.repeat(read.lengths, read.lengths)
-            weights = {encoder: models[encoder, seed].attention for encoder in encoders}
-            weights["another seed"] = models[reader, other_seed].attention
-            weights["rarity"] = rare / totals(rare, read.offsets)[read.owner]
-            weights["equal"] = 1 / lengths
-            of_seed = {source: is_right(read, values) for source, values in weights.items()}
-            of_seed["dealt"] = over_deals(read, lambda dealt: is_right(dealt, dealt.attention), seed)
-            right.append(of_seed)
-        for source in right[0]:
-            values = np.array([of_seed[source] for of_seed in right])  # (S, D)
-            row = {"corpus": runs[0].corpus, "reader": reader, "source": source, "accuracy": values.mean()}
-            for name, beside in (("own", reader), ("equal", "equal")):
-                difference = values - np.array([of_seed[beside] for of_seed in right])
-                low, high = crossed_interval(difference) if source != beside else (0.0, 0.0)
-                row |= {f"beyond_{name}": difference.mean(), f"{name}_low": low, f"{name}_high": high}
-            rows.append(row | {"n_seeds": len(seeds), "documents": len(test)})
-    return rows
+        scores = []
+        for seed, next_seed in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
+            logits = {}
+            for split, read in models[reader, seed].items():
+                weights = {encoder: models[encoder, seed][split].attention for encoder in encoders}
+                weights["another seed"] = models[reader, next_seed][split].attention
+                weights["rarity"] = rare[split] / totals(rare[split], read.offsets)[read.owner]
+                weights["uniform"] = 1 / np.repeat(read.lengths, read.lengths)
+                for source, values in weights.items():
+                    logits[source, split] = read.logits_under(values)[None, :, 0]
+                logits["permuted", split] = np.stack([of_permuted(read, draw) for draw in range(ORDERS)])
+            label = {split: documents.labels for split, documents in texts.items()}
+            sources = [*weights, "permuted"]
+            scores.append({source: score(logits[source, "dev"], logits[source, "test"], label) for source in sources})
+        for source in sources:
+            rows.append({"corpus": runs[0].corpus, "reader": reader, "source": source} | beside(scores, source, reader))
+    return [row | {"n_seeds": len(seeds), "documents": len(texts["test"])} for row in rows]
 
 
-def is_right(traces: Traces, attention: np.ndarray) -> np.ndarray:
-    """Whether the decision (D,) under an attention (T,) is the label: 0 or 1."""
-    return (decisions(traces.logits_under(attention)) == traces.label).astype(float)
+def several(documents: Documents) -> Documents:
+    """Those of two words at least, between START and END."""
+    return documents.take(np.flatnonzero(documents.lengths > 3))
+
+
+def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
+    """A run's attention and contributions on each split; it is trained where its weights are not cached."""
+    model = trained_model(run, weights_of(run))
+    return {
+        split: trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+        for split, documents in texts.items()
+    }
+
+
+def of_permuted(traces: Traces, draw: int) -> np.ndarray:
+    """Logits (D,) under the model's own weights in another order."""
+    return weights_dealt_anew(traces, draw).logits[:, 0]
+
+
+def score(dev: np.ndarray, test: np.ndarray, label: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Of logits (K, D) under one kind of weights, means over K orders: accuracy (D,), of decisions at 0; tuned (D,),
+    at the threshold that is most accurate on dev; auc."""
+    columns = {"accuracy": [], "tuned": [], "auc": []}
+    for on_dev, on_test in zip(dev, test, strict=True):
+        threshold = best_threshold(on_dev, label["dev"])
+        columns["accuracy"].append((on_test > 0) == label["test"])
+        columns["tuned"].append((on_test > threshold) == label["test"])
+        columns["auc"].append(roc_auc_score(label["test"], on_test))
+    return {name: np.mean(values, axis=0) for name, values in columns.items()}
+
+
+def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
+    """The most accurate threshold between two neighbouring logits, or beside all of them; the middle one of several."""
+    order = np.sort(logit)
+    thresholds = np.concatenate([[order[0] - 1], (order[1:] + order[:-1]) / 2, [order[-1] + 1]])
+    right = ((logit > thresholds[:, None]) == label).mean(axis=1)
+    best = np.flatnonzero(right == right.max())
+    return float(thresholds[best[len(best) // 2]])
+
+
+def beside(scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: str) -> dict[str, float]:
+    """Means over seeds under a kind of weights, and what they are more than under own and under uniform weights, with
+    95 % intervals: over seeds and documents, of the AUC over seeds."""
+    row = {}
+    for name in ("accuracy", "tuned", "auc"):
+        values = np.array([of_seed[source][name] for of_seed in scores])
+        row[name] = values.mean()
+        for other, key in (("own", reader), ("uniform", "uniform")):
+            difference = values - np.array([of_seed[key][name] for of_seed in scores])
+            low = high = 0.0
+            if source != key:
+                low, high = seed_interval(difference) if name == "auc" else crossed_interval(difference)
+            row |= {f"{name}_beyond_{other}": difference.mean(), f"{name}_{other}_low": low}
+            row[f"{name}_{other}_high"] = high
+    return row
 
 
 def rarity(train: Documents, test: Documents) -> np.ndarray:
