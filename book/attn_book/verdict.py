@@ -1,6 +1,7 @@
 """The claims of the three papers and what decides them; how well tests tell attention of known quality from bad."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ def neighbours() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@cache
 def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     """A table of the archive for each seed that has the controls, of the texts that all of them keep."""
     keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")["key"]
