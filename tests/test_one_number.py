@@ -1,4 +1,4 @@
-"""One set of numbers: what the front page says stands on a page that it links to, and pages that tell one thing agree."""
+"""One set of numbers: what the front page says stands on a page that it links to; pages that tell one thing agree."""
 
 import re
 from functools import cache
