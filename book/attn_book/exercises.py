@@ -1,6 +1,7 @@
 """Exercises: whether an answer is right. What is right stands in `book/answers.yml`, in the clear: hashes would hide
 no answer of two digits, and know no "near"."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,14 @@ def answers_of(book: Path) -> dict[str, dict]:
 
 
 def check(label: str, *answer: object) -> bool:
-    """Whether an answer (a number, a word, or several) to the exercise `label` is right; prints what it looks like."""
-    answers = answers_of(Path(__file__).parents[1])
+    """Whether an answer (a number, a word, or several) to the exercise `label` is right; prints what it looks like.
+
+    AttnError for a label without answer, and where no answers.yml is in the clone, above this folder or the archive.
+    """
+    if any(value is ... for value in answer):
+        print("Not yet: nothing is entered.")
+        return False
+    answers = answers_of(answers_folder())
     general = answers.pop("any")
     if label not in answers:
         raise AttnError(f"no answer is stored for the exercise {label!r}{nearest(label, answers)}")
@@ -27,6 +34,17 @@ def check(label: str, *answer: object) -> bool:
     wrong = mistake(entry, [item for value in answer for item in items_of(value)], general)
     print(f"Not yet: {wrong}. Asked for: {entry['give']}." if wrong else "Right.")
     return not wrong
+
+
+def answers_folder() -> Path:
+    """Where `answers.yml` lies: in the clone, else above this folder or above the archive, as the course has it."""
+    archive = Path(os.environ.get("ATTN_ARCHIVE", ".")).resolve()
+    above = [*(Path.cwd() / "here").parents, *archive.parents]
+    folders = [Path(__file__).parents[1], *above, *(folder / "book" for folder in above)]
+    for folder in folders:
+        if (folder / "answers.yml").is_file():
+            return folder
+    raise AttnError("answers.yml is not found: put it beside the notebook or above it; the course has it")
 
 
 def items_of(answer: Any) -> list:
