@@ -1,6 +1,6 @@
 """The course in a box, by the plans of the page on teaching: `make course` writes _build/course, _build/course-kit.zip.
 
-    students/                a notebook a session with lines to fill in, its tests for otter; answers; slides, no findings
+    students/                a notebook a session with lines to fill in, tests for otter, answers, slides; no findings
     instructors/             the same with solutions; a PDF a session; a quiz for Moodle; reports of projects
 
 A session's notebook holds the ten lines of its pages, with the imports they need, and their exercises.
@@ -139,7 +139,7 @@ def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercis
 
 
 def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """Parameters, the imports of what precedes, and *In ten lines* up to its first visible cell that prints; or none."""
+    """Parameters, the imports before, and *In ten lines* up to its first visible cell that prints; or nothing."""
     tagged = [i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]]
     heads = [i for i, cell in enumerate(cells) if "## In ten lines" in cell.source]
     if not heads or not tagged:
@@ -286,7 +286,7 @@ def publish(root: Path, kit: Path) -> None:
     if front.is_file():
         for archive in (kit, kit.with_name("course-students.zip")):
             shutil.copy(archive, front.parent / SLIDES)
-        link_from(front, LINKS)
+        link_from(front, PARTS.kit(SLIDES))
     setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -63,12 +64,13 @@ def pieces(text: str) -> Iterator[Piece]:
     at = 0
     for token in PARSER.parse(text):
         if token.type.endswith("fence") and token.level == 0 and token.info.startswith("{"):
-            begin, end = token.map
+            begin, end = token.map or (at, at)
             name, _, argument = token.info[1:].partition("}")
-            options, body = re.fullmatch(r"((?::\S+:[^\n]*\n)*)(.*)", token.content, re.DOTALL).groups()
-            label = re.search(r"^:label: (.*)$", options, re.MULTILINE)
+            options = list(takewhile(lambda line: line.startswith(":"), token.content.splitlines()))
+            body = "\n".join(token.content.splitlines()[len(options) :])
+            labels = [option.removeprefix(":label: ") for option in options if option.startswith(":label: ")]
             yield Piece("\n".join(lines[at:begin]))
-            yield Piece("\n".join(lines[begin:end]), name, argument.strip(), label[1] if label else "", body.strip())
+            yield Piece("\n".join(lines[begin:end]), name, argument.strip(), "".join(labels), body.strip())
             at = end
     yield Piece("\n".join(lines[at:]))
 
