@@ -246,6 +246,22 @@ def test_the_five_steps_by_keys(page):
     walk(page, act)
 
 
+def test_a_second_click_on_shuffle_does_not_begin_again(page):
+    """The page's clock stands still between the two, after half of the time that shuffling takes."""
+    page.js("window.requestAnimationFrame = step => { window.step = step; return 1; }")
+    press(page, "move", "deal")
+    page.js("step(performance.now() + 750)")
+    filled = page.js("document.querySelector('.attn-histogram').innerHTML")
+    press(page, "move", "deal")
+    assert page.js("document.querySelector('.attn-histogram').innerHTML") == filled
+
+
+def test_a_word_says_its_probability(page):
+    reading = play.readings(SENTENCES[0])["lstm"]
+    says = page.js(f"[...document.querySelectorAll('{MOVE} .says')].map(e => e.textContent)")
+    assert says == [f"p {p:.2f}" for p in 1 / (1 + np.exp(-reading["b"] - np.array(reading["c"])))]
+
+
 @pytest.mark.parametrize("encoder", ["lstm", "average", "minilm"])
 def test_a_word_is_erased_or_deleted(page, encoder):
     reading = play.readings(SENTENCES[0])[encoder]
