@@ -30,7 +30,6 @@ from attn_build.sources import KERNEL, convert, executed, numbers_of, pages, rea
 from attn_core.errors import AttnError
 
 ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MULTILINE)
-COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 FOR_STUDENTS = (
     "Fill in the lines with `...`; the cell below each says whether the answer is right, or what kind of mistake it "
     "looks like. Headings are pages of the book: the toys and figures that an exercise speaks of are there, and on the "
@@ -140,25 +139,29 @@ def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercis
 
 def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
     """Parameters, the imports before, and *In ten lines* up to its first visible cell that prints; or nothing."""
-    tagged = [i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]]
-    heads = [i for i, cell in enumerate(cells) if "## In ten lines" in cell.source]
-    if not heads or not tagged:
+    head = next((i for i, cell in enumerate(cells) if "## In ten lines" in cell.source), None)
+    at = next((i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]), None)
+    if head is None or at is None:
         return []
-    before = [cell for cell in cells[: heads[0]] if cell.cell_type == "code"]
-    parsed = [statement for cell in before for statement in ast.parse(cell.source).body]
+    parsed = [statement for cell in codes(cells[:head]) for statement in ast.parse(cell.source).body]
     imports = [ast.unparse(statement) for statement in parsed if isinstance(statement, ast.Import | ast.ImportFrom)]
-    guard = cells[tagged[0] + 1].source
-    taken = [
-        new_code_cell(cells[tagged[0]].source),
-        new_code_cell("\n".join([guard, *dict.fromkeys(imports)]), metadata=COLLAPSED),
-    ]
-    for cell in cells[max(heads[0], tagged[0] + 1) + 1 :]:
-        if cell.cell_type == "code" and "guard" not in cell.metadata["tags"]:
-            hidden = any(tag.startswith(("hide", "remove")) for tag in cell.metadata["tags"])
-            taken.append(new_code_cell(cell.source, metadata=COLLAPSED if hidden else {}))
-            if not hidden and re.search(r"^\s*print\(", cell.source, re.MULTILINE):
-                break
+    guard = cells[at + 1].source
+    taken = [new_code_cell(cells[at].source), folded("\n".join([guard, *imports]))]
+    for cell in codes(cells[max(head, at + 1) + 1 :]):
+        hidden = {"hide-input", "remove-input", "remove-cell"} & set(cell.metadata["tags"])
+        taken.append(folded(cell.source) if hidden else new_code_cell(cell.source))
+        if not hidden and re.search(r"^\s*print\(", cell.source, re.MULTILINE):
+            break
     return taken
+
+
+def codes(cells: list[NotebookNode]) -> list[NotebookNode]:
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def folded(source: str, **options) -> NotebookNode:
+    """A cell whose code is hidden until it is asked for, in JupyterLab and in Colab."""
+    return new_code_cell(source, metadata={"jupyter": {"source_hidden": True}, "cellView": "form"}, **options)
 
 
 # ---- notebooks -------------------------------------------------------------------------------------------------------
@@ -170,7 +173,7 @@ def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookN
     title = f"# Session {session.number} · {session.title}\n\n{FOR_INSTRUCTORS if solved else FOR_STUDENTS}"
     cells = [
         new_markdown_cell(title),
-        new_code_cell(f"{setup}\nfrom attn_book import check", metadata=COLLAPSED),
+        folded(f"{setup}\nfrom attn_book import check"),
     ]
     for part in session.lessons:
         cells += cells_of(part, solved)
@@ -187,9 +190,8 @@ def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
     if lesson.ten_lines:
         yield new_markdown_cell("The method on stored texts. Run it, then change a parameter.")
         yield from lesson.ten_lines
-    solutions = [cell for exercise in lesson.exercises for cell in exercise.solution]
-    if solved and any(cell.cell_type == "code" for cell in solutions):
-        yield new_code_cell(f"%%capture\n{lesson.code}", metadata=COLLAPSED)
+    if solved and codes([cell for exercise in lesson.exercises for cell in exercise.solution]):
+        yield folded(f"%%capture\n{lesson.code}")
     for exercise in lesson.exercises:
         yield new_markdown_cell(f"### Exercise: {exercise.title}\n\n{exercise.text}")
         if exercise.entry:
@@ -291,7 +293,7 @@ def publish(root: Path, kit: Path) -> None:
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)
-        notebook.cells.insert(0, new_code_cell(setup, id="setup", metadata=COLLAPSED))
+        notebook.cells.insert(0, folded(setup, id="setup"))
         nbformat.write(notebook, made(path))
 
 
