@@ -10,8 +10,8 @@ from test_exercises import PAGES, exercises, solutions
 
 from attn_book import check
 from attn_book.exercises import answers_of
-from attn_build import TEMPLATES, sources
-from attn_build.course import Exercise
+from attn_build import sources
+from attn_build.course import Exercise, otter_test
 from attn_build.plain import glued
 from attn_build.student import student
 from attn_core.errors import AttnError
@@ -161,7 +161,7 @@ def test_otters_test_accepts_the_answer_and_no_other(label):
     """As otter runs it; `test_course` has the real one."""
     exercise = Exercise(label, "", "", KEYS[label])
     names = {}
-    exec(TEMPLATES.get_template("otter.jinja").render(exercise=exercise, general=GENERAL), names)
+    exec(otter_test(exercise, GENERAL), names)
     code = names["test"]["suites"][0]["cases"][0]["code"]
 
     def failed(answer):

@@ -48,7 +48,7 @@ def sentences(traces) -> list[dict]:
 @node
 def test_outputs_optima_and_locked_texts_are_those_of_the_package():
     traces = toy_traces(lengths=(1, 2, 3, 4, 6, 9, 14) * 6, seed=4)
-    code = """console.log(JSON.stringify(data.map(d => [attn.output(d, d.a), attn.locked(d),
+    code = """console.log(JSON.stringify(data.map(d => [attn.output(d, d.a),
         attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length,
         ...[0.01, 0.05, 0.2].map(e => attn.jsd(d.a, attn.farthest(d, e)))])))"""
     found = np.array(in_node(code, sentences(traces)), float)

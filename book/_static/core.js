@@ -17,25 +17,17 @@ const attn = (() => {
   const flat = d => d.a.map(() => 1 / d.a.length);
   const ceiling = a => jsd(a, corner(a.length, a.indexOf(Math.min(...a)))); // all weight on the least attended word
   const alone = d => d.c.map(c => sigmoid(d.b + c)); // each word with all the attention
-  const locked = d => alone(d).every(p => p > 0.5 === output(d, d.a) > 0.5); // no attention can change the decision
 
+  /* Where attentions of a band of sum a_t c_t end: all weight on a word within it, or on two, on an edge of it. */
+  const inside = (d, [low, high], i) => (d.c[i] >= low && d.c[i] <= high ? [corner(d.c.length, i)] : []);
+  const ends = (d, edges, i, j) => edges.map(edge => (edge - d.c[i]) / (d.c[j] - d.c[i])).filter(w => w > 0 && w < 1)
+    .sort((v, w) => v - w).map(w => corner(d.c.length, i, 1 - w, j));
   /* The attention farthest from the model's whose output differs by at most epsilon. JSD is convex, so its largest
-     value over simplex and band lies at a corner: one word within the band, or two on an edge of it. */
+     value over simplex and band lies at an end. */
   function farthest(d, epsilon) {
-    const n = d.c.length, edges = band(d, epsilon);
-    let best = d.a, far = 0;
-    const consider = a => {
-      const distance = jsd(d.a, a);
-      if (distance > far) [far, best] = [distance, a];
-    };
-    for (let i = 0; i < n; i++) {
-      if (d.c[i] >= edges[0] && d.c[i] <= edges[1]) consider(corner(n, i));
-      for (let j = 0; j < n; j++)
-        for (const edge of edges)
-          if (isFinite(edge) && d.c[i] < edge && d.c[j] > edge)
-            consider(corner(n, i, (d.c[j] - edge) / (d.c[j] - d.c[i]), j));
-    }
-    return best;
+    const edges = band(d, epsilon), places = [...d.c.keys()];
+    const corners = places.flatMap(i => [...inside(d, edges, i), ...places.slice(i + 1).flatMap(j => ends(d, edges, i, j))]);
+    return corners.reduce((best, a) => (jsd(d.a, a) > jsd(d.a, best) ? a : best), d.a);
   }
 
   /* Lowest and highest sum a_t c_t whose output differs by at most epsilon. */
@@ -135,17 +127,17 @@ const attn = (() => {
     const b = y / HIGH, c = x - b / 2, inside = [1 - b - c, b, c].map(v => Math.max(0, v));
     return inside.map(v => v / sum(inside));
   }
-  /* Attentions at JSD `level` from `a`, as lines of points: along any ray from `a` JSD grows. */
+  /* Attentions at JSD `level` from `a`, as lines of points: on the way from `a` to any point of the edge JSD grows. */
   function contour(a, level, rays = 240) {
     const lines = [[]];
     for (let k = 0; k <= rays; k++) {
-      const turn = (2 * Math.PI * k) / rays, b = Math.sin(turn) / HIGH, c = Math.cos(turn) - b / 2, way = [-b - c, b, c];
-      let low = 0, high = Math.min(...way.map((v, t) => (v < -1e-12 ? -a[t] / v : Infinity)));
-      const at = r => a.map((x, t) => Math.max(0, x + r * way[t]));
-      if (jsd(a, at(high)) < level) {
-        if (lines.at(-1).length) lines.push([]);
+      const way = (3 * k) / rays, edge = Math.floor(way) % 3, end = corner(3, edge, 1 - (way % 1), (edge + 1) % 3);
+      const at = r => a.map((x, t) => x + r * (end[t] - x));
+      if (jsd(a, end) < level) {
+        lines.push([]);
         continue;
       }
+      let low = 0, high = 1;
       for (let i = 0; i < 30; i++) {
         const middle = (low + high) / 2;
         jsd(a, at(middle)) < level ? (low = middle) : (high = middle);
@@ -154,16 +146,8 @@ const attn = (() => {
     }
     return lines.filter(line => line.length > 1);
   }
-  /* The corners of what of the triangle lies within a band of sum a_t c_t. */
-  function strip(d, [low, high]) {
-    const z = a => sum(a.map((x, t) => x * d.c[t]));
-    const cut = (shape, inside, edge) => shape.flatMap((a, i) => {
-      const b = shape[(i + 1) % shape.length], w = (edge - z(a)) / (z(b) - z(a));
-      const crossing = inside(z(a)) !== inside(z(b)) ? [a.map((x, t) => x + w * (b[t] - x))] : [];
-      return inside(z(a)) ? [a, ...crossing] : crossing;
-    });
-    return cut(cut([0, 1, 2].map(t => corner(3, t)), v => v >= low, low), v => v <= high, high);
-  }
+  /* The corners of what of the triangle lies within a band, one after the other. */
+  const strip = (d, edges) => [0, 1, 2].flatMap(i => [...inside(d, edges, i), ...ends(d, edges, i, (i + 1) % 3)]);
 
   /* ---- the archived SST reader: BiLSTM with additive attention; arrays are int8 rows, each with one scale ---- */
   function prepare(model) {
@@ -216,8 +200,8 @@ const attn = (() => {
     return { w: words, a: e.map(x => x / sum(e)), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
       b: matrix["decoder.bias"][0][0], unknown: words.filter(word => !index.has(word)) };
   }
-  return { sigmoid, logit, output, jsd, corner, flat, ceiling, alone, locked, farthest, band, moved, shuffled, kept, order,
-    flips, erased, deleted, left, present, placed, median, stream, dealt, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
+  return { output, jsd, corner, flat, ceiling, alone, farthest, band, moved, shuffled, kept, order, flips, erased, deleted, left, present,
+    placed, stream, dealt, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
 })();
 
 if (typeof module !== "undefined") module.exports = attn;
@@ -236,7 +220,6 @@ if (typeof document !== "undefined") {
   const percent = x => `${Math.round(100 * x)}%`;
   const share = x => `${100 * Math.min(1, Math.max(0, x))}%`;
   const group = (kind, name) => Object.assign(element("div", kind), { role: "group", ariaLabel: name });
-  const press = (keys, is) => keys.querySelectorAll("button").forEach((key, i) => (key.ariaPressed = is(key.dataset.key, i)));
   const told = (root, values) => Object.assign(root.dataset, values); // for whoever tests the page
 
   /* Puts parts into an element; what stood in it is kept for paper. */
@@ -253,7 +236,7 @@ if (typeof document !== "undefined") {
     figure?.querySelector("svg").after(root);
   }
 
-  /* A row of buttons, key -> what it says, behind a word on what they choose. */
+  /* A row of buttons, key -> what it says, behind a word on what they choose; `show` marks the one that is chosen. */
   function buttons(kind, name, texts, pressed, head) {
     const row = group(kind, name);
     if (head) row.append(element("small", "", head));
@@ -262,6 +245,7 @@ if (typeof document !== "undefined") {
       button.dataset.key = key;
       row.append(button);
     }
+    row.show = chosen => row.querySelectorAll("button").forEach(key => (key.ariaPressed = key.dataset.key === String(chosen)));
     return row;
   }
   const same = names => Object.fromEntries(names.map(name => [name, name]));
@@ -324,7 +308,7 @@ if (typeof document !== "undefined") {
     let d, now, kind, bars, running, tally; // its reading, the weights shown and their name, bars, the animation, what shuffles did
 
     const readers = buttons("attn-keys", "Encoder", READERS, read, "read by");
-    const pick = group("attn-pick", "Sentence"), words = group("attn-words", "Weights");
+    const pick = buttons("attn-pick", "Sentence", {}), words = group("attn-words", "Weights");
     const taps = buttons("attn-keys", "A tap on a word", TAPS, name => { tap = name; take(tap === "all" ? -1 : out); }, "tap a word to");
     const keys = buttons("attn-keys", "Attention", { ...KEYS, far: `${KEYS.far} ± ${epsilon}` }, choose);
     const [note, histogram, why, results] = made(`<p class="attn-note"></p><div class="attn-histogram" aria-hidden="true"></div>
@@ -446,9 +430,9 @@ if (typeof document !== "undefined") {
         : ` given all the weight, ${agree === 1 ? "says" : "say"} ${model}. Grey: every answer that some attention can give.`;
       why.replaceChildren(...(unread ? [] : [element("b", "", head), tail]));
       if (encoder === "average" && out >= 0 && tap === "delete") why.append(" Without context, to delete a word is to erase its weight.");
-      press(keys, key => key === kind);
-      press(taps, key => key === tap);
-      press(readers, key => key === encoder);
+      keys.show(kind);
+      taps.show(tap);
+      readers.show(encoder);
       results.replaceChildren(...Object.entries(tally).map(([name, { count, typical, flips, out: gone, tap: how }]) => {
         const line = element("li", name === encoder ? "here" : ""), less = gone < 0 ? "" : ` (${lost(gone, how, name)})`;
         line.style.setProperty("--hue", hue(name));
@@ -510,7 +494,7 @@ if (typeof document !== "undefined") {
       if (!sentences[i].by[encoder]) encoder = "lstm";
       const chips = Object.fromEntries(sentences.map(({ by }, j) => [j, by.lstm.w.join(" ")]));
       pick.replaceChildren(...buttons("", "", chips, key => open(Number(key))).children);
-      press(pick, (_, j) => i === j);
+      pick.show(i);
       note.textContent = sentences[i].note ?? "";
       build();
       path?.start();
@@ -712,12 +696,12 @@ if (typeof document !== "undefined") {
       why.replaceChildren(element("b", "", `Erased: ${gone.length}`), ` of ${d.w.length}; least possible: ${least}.`,
         flip ? ` ${more ? `${more} more than needed` : "As few as can be"}.` : "");
       for (const key of ranks.children) key.textContent = [ORDERS[key.dataset.key], tried[key.dataset.key]].filter(Boolean).join(": ");
-      press(ranks, key => key === rank);
+      ranks.show(rank);
       told(root, { erased: gone.length, fewest });
     }
     function open(i) {
       [d, gone, rank, tried] = [sentences[i], [], "attention", {}];
-      press(pick, (_, j) => i === j);
+      pick.show(i);
       draw();
     }
     open(0);
@@ -742,7 +726,7 @@ if (typeof document !== "undefined") {
       draw();
     }
     function draw() {
-      rows.forEach((row, i) => press(row, key => key === String(now[fields[i]])));
+      rows.forEach((row, i) => row.show(now[fields[i]]));
       root.style.setProperty("--hue", hue(now.encoder));
       shown.replaceChildren(...sentences.map((words, i) => {
         const a = shares(now.a[i]), line = element("p", "attn-strip"), distance = attn.jsd(a, shares(first.a[i]));
@@ -783,7 +767,7 @@ if (typeof document !== "undefined") {
     range.oninput = draw;
     function draw() {
       const stop = Number(range.value);
-      press(pick, key => key === now);
+      pick.show(now);
       says.textContent = range.ariaValueText = `κ = ${stops[stop]}: ${percent(1 - stops[stop])} word, ${percent(stops[stop])} mean of the text`;
       Object.keys(names).forEach((measure, k) => {
         const [, slot, value] = rows.children[k].children, [was, bar, reach, other] = slot.children;
@@ -860,8 +844,8 @@ if (typeof document !== "undefined") {
         });
         rows[layer].lastChild.textContent = p.filter(value => value <= 0.5).length;
       });
-      press(choices, key => key === model);
-      press(views, key => key === view);
+      choices.show(model);
+      views.show(view);
       tell();
     }
     replace(root, choices, views, table, detail);

@@ -242,8 +242,8 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
 
 
 def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
-    """HTML forms of one page as one: what is the same in all once, what differs in columns, under `names`. They have the
-    same blocks: their text is one, but for the box below the title, which a page at its defaults lacks."""
+    """HTML forms of one page as one: what is the same in all once, what differs in columns, under `names`. They
+    have the same blocks: their text is one, but for the box below the title, which a page at its defaults lacks."""
     sheets: list[Any] = [BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in paths]
     for sheet in sheets:
         if not sheet.select(".attn-changed"):
