@@ -25,7 +25,6 @@ pytestmark = [
 ]
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
 SENTENCES = ["film was not good", "not one dull moment"]
-WARM = "a warm and funny film about a terrible war"
 ODD = "People read praise."
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
 THREE = "dull yet charming"
@@ -56,16 +55,6 @@ body { background: var(--pst-color-background); margin: 0; padding: 16px; font-s
 SHARES = "[...document.querySelectorAll('{}')].map(e => +e.style.getPropertyValue('--w'))"
 SMALL = """[...document.querySelectorAll('.attn-play button')]
     .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).length"""
-CONTRAST = """(() => {
-    const element = document.querySelector('.attn-play');
-    const linear = v => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
-    const light = name => {
-        const [r, g, b] = getComputedStyle(element)[name].match(/[\\d.]+/g).map(linear);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const [a, b] = [light('color'), light('backgroundColor')].sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05);
-})()"""
 
 
 @pytest.fixture(scope="module")
@@ -438,12 +427,6 @@ def test_a_phone_holds_it_and_a_finger_moves_it(page, place):
     assert weights(page)[0] == pytest.approx(0.5, abs=0.05)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_words_are_dark_on_light_or_light_on_dark(page, theme):
-    page.js(f"document.documentElement.dataset.theme = '{theme}'")
-    assert page.js(CONTRAST) > 7
-
-
 def test_nothing_slides_for_who_wants_no_motion(page):
     page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
     assert page.js("getComputedStyle(document.querySelector('.slot i')).transitionDuration") == "0s"
@@ -479,10 +462,6 @@ def test_every_element_of_the_built_book_lives(chromium):
         kinds = chromium.js("[...document.querySelectorAll('.attn-play')].map(e => e.dataset.play)")
         assert all(chromium.wait(f"!!document.querySelector('[data-play={kind}] button')") for kind in kinds)
         assert not chromium.errors
-    chromium.open(HTML / "index.html")
-    press(chromium, "move", "far")
-    told = sentence.read_sentence(WARM)[1]
-    assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
     assert (HTML / "_static" / "sst-words.js").is_file()
 
 

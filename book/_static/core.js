@@ -8,6 +8,10 @@ const attn = (() => {
   const logit = p => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p / (1 - p)));
   const entropy = (x, m) => (x > 0 ? x * Math.log(x / m) : 0);
   const sum = values => values.reduce((total, x) => total + x, 0);
+  const softmax = z => {
+    const e = z.map(x => Math.exp(x - Math.max(...z)));
+    return e.map(x => x / sum(e));
+  };
   const output = (d, a) => sigmoid(a.reduce((total, x, t) => total + x * d.c[t], d.b));
   const jsd = (a, b) => Math.max(0, sum(a.map((x, t) => {
     const m = (x + b[t]) / 2;
@@ -187,8 +191,7 @@ const attn = (() => {
   /* The same without context: of every word a score and a contribution, in thousandths. */
   function look(model, words) {
     const { score, c, b } = model.average, rows = words.map(word => model.index.get(word) ?? 1);
-    const e = rows.map(row => Math.exp((score[row] - Math.max(...rows.map(other => score[other]))) / 1000));
-    return { w: words, a: e.map(x => x / sum(e)), c: rows.map(row => c[row] / 1000), b };
+    return { w: words, a: softmax(rows.map(row => score[row] / 1000)), c: rows.map(row => c[row] / 1000), b };
   }
   function read(model, words) {
     const { embedding, matrix, index } = model, ids = [2, ...words.map(word => index.get(word) ?? 1), 3];
@@ -196,8 +199,7 @@ const attn = (() => {
     const h = states(inputs, matrix, "forward").map((state, t) => [...state, ...backward[t]]).slice(1, -1);
     const [wish] = matrix["attention.v.weight"], [bias] = matrix["attention.project.bias"];
     const score = h.map(state => sum(times(matrix["attention.project.weight"], state, bias).map((z, r) => wish[r] * Math.tanh(z))));
-    const e = score.map(s => Math.exp(s - Math.max(...score)));
-    return { w: words, a: e.map(x => x / sum(e)), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
+    return { w: words, a: softmax(score), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
       b: matrix["decoder.bias"][0][0], unknown: words.filter(word => !index.has(word)) };
   }
   return { output, jsd, corner, flat, ceiling, alone, farthest, band, moved, shuffled, kept, order, flips, erased, deleted, left, present,
