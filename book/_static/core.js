@@ -604,7 +604,7 @@ if (typeof document !== "undefined") {
     const put = (circle, a) => spot(a).forEach((v, i) => circle.setAttribute(i ? "cy" : "cx", v));
     for (const side of [ground, frame]) side.setAttribute("d", `${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`);
     for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-      attn.contour(d.a, level).forEach((points, i) => {
+      attn.contour(d.a, level).sort((one, other) => other.length - one.length).forEach((points, i) => {
         frame.before(drawn("path", { d: line(points), class: "level" }));
         if (!i) label(level, ...spot(points[Math.floor(points.length / 2)]), "quiet");
       });
