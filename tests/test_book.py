@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import devtools
@@ -53,8 +53,12 @@ def miniature(tmp_path_factory):
     return root
 
 
+def page_of(root: Path, name: str) -> str:
+    return (root / "_build" / "html" / f"{name}.html").read_text()
+
+
 @pytest.mark.slow
-def test_every_page_of_the_toc_is_built(miniature):
+def test_the_chain_is_the_toc_without_the_record(miniature):
     chain = ["index", "template", "wide", "waiting"]
     assert rendering.toc_pages(miniature) == [*chain, "status", "references"]
     assert rendering.toc_pages(miniature, record=False) == chain
@@ -62,49 +66,62 @@ def test_every_page_of_the_toc_is_built(miniature):
 
 @pytest.mark.slow
 def test_the_chain_ends_before_the_record(miniature):
-    pages = {
-        name: (miniature / "_build" / "html" / f"{name}.html").read_text() for name in rendering.toc_pages(miniature)
-    }
-    assert "next page" in pages["wide"] and "next page" not in pages["waiting"], "the last of the chain"
-    assert "previous page" in pages["waiting"] and "previous page" not in pages["status"]
-    assert "next page" in pages["status"] and rendering.RECORD in pages["index"], "in the side bar"
+    onward = [name for name in rendering.toc_pages(miniature) if "next page" in page_of(miniature, name)]
+    assert onward == ["index", "template", "wide", "status"]
+    assert "previous page" not in page_of(miniature, "status")
+    assert rendering.RECORD in page_of(miniature, "index"), "in the side bar"
 
 
 @pytest.mark.slow
-def test_html_holds_numbers_figures_and_folds(miniature):
-    page = (miniature / "_build" / "html" / "template.html").read_text()
-    assert "guard(globals()" not in page, "the guard cell is no reading matter"
-    assert re.search(r"Half of them would be <span[^>]*>\d+</span>", page), "glue works within what a reader opens"
-    assert 'aria-label="An alternative text gives' in page and "Record of this page" in page
-    assert page.count("mathjax-tex-svg.mjs") == 0 and "thebe" not in page, "no formula on it"
-    wide = (miniature / "_build" / "html" / "wide.html").read_text()
-    assert wide.count("mathjax-tex-svg.mjs") == 1, "a formula on it"
-    assert "<td>−3</td>" in wide and 'id="fig-wide"' in wide
-    written = (miniature / "_build" / "html").glob("*.html")
-    assert not any("Traceback (most recent" in path.read_text() for path in written)
+def test_numbers_are_glued_and_signs_are_minus(miniature):
+    assert re.search(r"Half of them would be <span[^>]*>\d+</span>", page_of(miniature, "template"))
+    assert "<td>−3</td>" in page_of(miniature, "wide")
 
 
 @pytest.mark.slow
-def test_status_page_names_pages_and_runs(miniature, tmp_path):
+@pytest.mark.parametrize("shown", ['aria-label="An alternative text gives', "Record of this page"])
+def test_a_page_shows_its_figure_and_its_record(miniature, shown):
+    assert shown in page_of(miniature, "template")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unseen", ["guard(globals()", "thebe", "Traceback (most recent"])
+def test_a_page_does_not_show_what_is_no_reading_matter(miniature, unseen):
+    assert not [name for name in rendering.toc_pages(miniature) if unseen in page_of(miniature, name)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, times", [("template", 0), ("wide", 1)])
+def test_mathjax_is_loaded_where_there_is_a_formula(miniature, name, times):
+    assert page_of(miniature, name).count("mathjax-tex-svg.mjs") == times
+
+
+@pytest.mark.slow
+def test_the_status_page_says_how_pages_ran(miniature):
     text = (miniature / "book" / "status.md").read_text()
     assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
-    for folder in ("notebooks", "book"):
-        (tmp_path / folder).mkdir(parents=True)
+    assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| cut short \|", text)
+
+
+def test_the_status_page_counts_runs(tmp_path):
+    small_book(tmp_path)
     store.write(tmp_path / "data" / "archive", "k", {"runs": pa.table({"key": ["k"], "record": ["{}"]})})
     build.write_status(tmp_path)
     assert "Trained models: 1 runs;" in (tmp_path / "book" / "status.md").read_text()
 
 
 @pytest.mark.slow
-def test_a_page_without_its_run_is_cut_short(miniature, capsys):
+def test_a_page_without_its_run_is_a_gap(miniature, capsys):
     assert build.review(miniature) == []
     assert "  gap    waiting: run imdb-lstm-tanh-999999999-" in capsys.readouterr().out
-    page = (miniature / "_build" / "html" / "waiting.html").read_text()
-    assert "Its text before the parameters." in page and "run imdb-lstm-tanh-999999999-" in page
+
+
+@pytest.mark.slow
+def test_a_page_without_its_run_is_cut_short(miniature):
+    page = page_of(miniature, "waiting")
+    assert "Its text before the parameters." in page
     assert 'id="waiting-inside"' in page, "other pages may refer to it"
-    assert "Never reached" not in page and "AbsentRun" not in page
-    status = (miniature / "book" / "status.md").read_text()
-    assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| cut short \|", status)
+    assert "Never reached" not in page
 
 
 @pytest.mark.slow
@@ -112,13 +129,11 @@ def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path)
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("html"))
     assert build.build(root, edition="student") == 0
-    teacher, student = miniature / "_build" / "html", root / "_build" / "student"
     secret = re.compile(rb"What a good answer weighs|at least one solution ends|toy\.attention\.idxmax|idxmax")
-    files = lambda folder: [path for path in folder.rglob("*") if path.is_file()]
-    holds = lambda folder: {path.name for path in files(folder) if secret.search(path.read_bytes())}
-    assert {"template.html", "template.ipynb"} <= holds(teacher) and not holds(student)
-    page = (student / "template.html").read_text()
-    assert "Which word of the toy" in page and re.search(r"Half of them would be \d+", page), "exercises, numbers"
+    told = lambda folder: {path.name for path in folder.rglob("*.*") if secret.search(path.read_bytes())}
+    assert {"template.html", "template.ipynb"} <= told(miniature / "_build" / "html")
+    assert not told(root / "_build" / "student")
+    assert "Which word of the toy" in (root / "_build" / "student" / "template.html").read_text(), "exercises stay"
 
 
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
@@ -131,7 +146,9 @@ def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
     assert not (root / "_build").exists(), "nothing to look into"
 
 
-def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_the_end(tmp_path, capsys, monkeypatch):
+@pytest.fixture
+def gaps(tmp_path):
+    """A book of one page whose run is absent and one whose run is damaged, built beside a damaged archive."""
     root = small_book(
         tmp_path,
         waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
@@ -140,14 +157,26 @@ def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_
     (root / "data" / "archive" / "runs").mkdir(parents=True)
     upkeep.seal(root / "data" / "archive")
     (root / "data" / "archive" / "runs" / "k.parquet").write_text("{}")
-    assert build.build(root, html=False) == 1
+    return root
+
+
+def test_absent_and_damaged_runs_are_gaps_and_damage_is_an_error_at_the_end(gaps, capsys):
+    assert build.build(gaps, html=False) == 1
     out = capsys.readouterr().out
-    assert "  gap    waiting: run x is absent\n" in out and "  gap    damaged: runs/k.parquet is refused\n" in out
-    assert "  error  runs/k.parquet is no file of the arch" in out
-    monkeypatch.setattr(build, "execute", lambda name, *_, **__: sources.executed(root, name))
-    assert build.execute_pages(root) == [] and "2 pages, 2 to run, 0 unchanged" in capsys.readouterr().out
-    digest = sha256(root / "data" / "archive" / "MANIFEST")
-    assert f"`{digest[:32]}` `{digest[32:]}`" in (root / "book" / "status.md").read_text()
+    told = (
+        "gap    waiting: run x is absent\n",
+        "gap    damaged: runs/k.parquet is refused\n",
+        "error  runs/k.parquet is no file",
+    )
+    assert not [line for line in told if f"  {line}" not in out]
+    build.execute_pages(gaps)
+    assert "2 pages, 2 to run, 0 unchanged" in capsys.readouterr().out, "they are tried again"
+
+
+def test_the_status_page_names_the_seal_of_the_archive(gaps):
+    build.write_status(gaps)
+    digest = sha256(gaps / "data" / "archive" / "MANIFEST")
+    assert f"`{digest[:32]}` `{digest[32:]}`" in (gaps / "book" / "status.md").read_text()
 
 
 @pytest.mark.slow
@@ -172,82 +201,73 @@ def small_book(root: Path, **sources: str) -> Path:
 
 
 @pytest.mark.faults
-def test_a_flipped_byte_in_an_executed_page_runs_it_again(tmp_path, capsys, monkeypatch):
-    """Outputs included: a number that was edited there does not get into the book."""
-    monkeypatch.setattr(build, "common_stamp", lambda root: "fixed")
+def test_a_flipped_byte_in_an_executed_page_is_noticed(tmp_path):
+    """Outputs included: a number that was edited there does not get into the book; `build` runs what was edited."""
     drawn = "import matplotlib.pyplot as plt\nfrom IPython.display import HTML, display\nplt.plot([1, 2])\n"
     root = small_book(tmp_path, one=drawn + "display(HTML('<b>a</b>\\n<i>b</i>'))\nprint('accuracy .81\\nf1 .80')")
-    assert build.execute_pages(root) == []
-    path = sources.executed(root, "one")
+    path = running.execute("one", None, sources.executed(root, "one"), root, "stamp")
     whole = path.read_text()
     outputs = [whole.index("accuracy .81") + 10, whole.index("image/png") + 300, whole.index("<b>a") + 3]
     cells = (whole.index('"cells"'), whole.index('"metadata": {\n  "attn"'))
-    capsys.readouterr()
     for place in [*outputs, *random.Random(0).sample(range(*cells), 60)]:
-        changed = chr(ord(whole[place]) ^ 1)
-        path.write_text(whole[:place] + changed + whole[place + 1 :])
+        path.write_text(whole[:place] + chr(ord(whole[place]) ^ 1) + whole[place + 1 :])
         same = sources.read_notebook(path) == nbformat.reads(whole, as_version=4)
-        with monkeypatch.context() as patched:
-            patched.setattr(build, "execute", lambda *_: path)
-            with suppress(AttributeError):  # of a page that is none any more, nothing can be told
-                build.execute_pages(root)
-        assert f"{int(not same)} to run" in capsys.readouterr().out, whole[place - 20 : place + 20]
-    path.write_text(whole)
-    assert build.execute_pages(root) == [] and "0 to run" in capsys.readouterr().out
+        assert sources.edited(path) != same, whole[place - 20 : place + 20]
 
 
-def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(build, "common_stamp", lambda root: "fixed")  # test_the_stamp_follows_… looks at it
+def test_an_edited_page_runs_again(tmp_path, capsys):
+    root = small_book(tmp_path, one="print(.81)")
+    build.execute_pages(root)
+    path = sources.executed(root, "one")
+    path.write_text(path.read_text().replace("0.81", "0.91"))
+    build.execute_pages(root)
+    assert capsys.readouterr().out.count("1 to run") == 2
+    assert "0.91" not in path.read_text()
+
+
+def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys):
     root = small_book(tmp_path, one="1", two="2")
-
-    def printed():
-        assert build.build(root, html=False) == 0
-        return capsys.readouterr().out
-
-    assert "2 pages, 2 to run, 0 unchanged" in printed()
-    assert "2 pages, 0 to run, 2 unchanged" in printed()
+    build.execute_pages(root)
+    build.execute_pages(root)
     (root / "notebooks" / "two.md").write_text("# two\n\n" + MINIMAL.replace("CODE", "print(40 + 2)"))
-    assert "2 pages, 1 to run, 1 unchanged" in printed()
+    build.execute_pages(root)
+    assert re.findall(r"(\d) to run", capsys.readouterr().out) == ["2", "0", "1"]
     assert "42" in (root / "book" / "two.ipynb").read_text()
 
 
+PRINTED = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    print(traceback.format_exc())"
+
+
 def test_failures_are_listed(tmp_path, capsys):
-    """A page that raises, a printed traceback, a page missing here and there: each one line, exit status 1."""
-    printed = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    print(traceback.format_exc())"
-    root = small_book(tmp_path, good="1", bad="1 / 0", stray=printed)
-    toc = yaml.safe_load((root / "book" / "_toc.yml").read_text())
-    toc["chapters"] = [{"file": "good", "sections": [{"file": "bad"}]}]
-    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+    """A page that raises, a printed traceback, a page missing from the contents: each one line, exit status 1."""
+    root = small_book(tmp_path, good="1", bad="1 / 0", stray=PRINTED)
+    (root / "book" / "_toc.yml").write_text("{format: jb-book, root: index, chapters: [{file: good}, {file: bad}]}")
     assert build.build(root) == 1
-    errors = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  error")]
-    for expected in (
-        "page bad stopped in cell 3: ZeroDivisionError: division by zero",
-        "page stray shows a raw traceback",
-        "notebooks/stray.md is not in book/_toc.yml",
-    ):
-        assert sum(expected in line for line in errors) == 1
-    assert len(errors) == 3
-    assert (root / "book" / "good.ipynb").is_file() and not (root / "book" / "bad.ipynb").exists()
+    errors = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  error")]
+    assert [re.match(r"error  (\S+ \S+)", line)[1] for line in sorted(errors)] == [
+        "notebooks/stray.md is",
+        "page bad",
+        "page stray",
+    ]
+    assert sorted(path.name for path in (root / "book").glob("*.ipynb")) == ["good.ipynb", "stray.ipynb"]
 
 
-def test_the_stamp_follows_data_and_archive(tmp_path):
-    for name in ("runs", "traces"):
-        (tmp_path / "data" / "archive" / name).mkdir(parents=True)
-    for name in ("reported", "measured"):
-        (tmp_path / "data" / name).mkdir()
-    seen = [build.common_stamp(tmp_path)]
-    for name, text in (
-        ("data/reported/table.csv", "a"),
-        ("data/archive/runs/sst.parquet", "{}"),
-        ("data/archive/traces/k.parquet", "xx"),
-        ("data/reported/table.csv", "b"),
-        ("data/measured/seconds.csv", "1"),
-    ):
-        (tmp_path / name).write_text(text)
-        seen.append(build.common_stamp(tmp_path))
-    assert len(set(seen)) == len(seen)
+@pytest.mark.parametrize(
+    "name", ["reported/table.csv", "measured/s.csv", "archive/runs/sst.parquet", "examples/e.json"]
+)
+def test_the_stamp_follows_data_and_archive(tmp_path, name):
+    (tmp_path / "data" / name).parent.mkdir(parents=True)
+    stamps = {build.common_stamp(tmp_path)}
+    for text in "ab":
+        (tmp_path / "data" / name).write_text(text)
+        stamps.add(build.common_stamp(tmp_path))
+    assert len(stamps) == 3
+
+
+def test_the_stamp_does_not_follow_prose(tmp_path):
+    before = build.common_stamp(tmp_path)
     (tmp_path / "README.md").write_text("x")
-    assert build.common_stamp(tmp_path) == seen[-1]
+    assert build.common_stamp(tmp_path) == before
 
 
 # ---- as readers see it -----------------------------------------------------------------------------------------------
@@ -264,15 +284,34 @@ def test_pages_fit_desktop_and_phone(miniature, chromium):
 
 # ---- stopped ---------------------------------------------------------------------------------------------------------
 
-STOPPED = """
+
+@contextmanager
+def started(code: str, folder: Path, begun: str):
+    """A program in a group of processes of its own, once a file of this name is there, and the processes below it."""
+    with (folder / "log").open("w") as log:
+        book = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=log, stderr=log, cwd=folder, start_new_session=True
+        )
+    try:
+        until = time.monotonic() + 120
+        while not list(folder.glob(begun)):
+            assert book.poll() is None and time.monotonic() < until, (folder / "log").read_text()
+            time.sleep(0.1)
+        yield book, psutil.Process(book.pid).children(recursive=True)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(book.pid, signal.SIGKILL)
+
+
+BUILD = """
 import sys
 from attn_build import build
 from attn_cli import main
 
-if __name__ == "__main__":
-    whole, root = build.build, sys.argv.pop()
-    build.build = lambda edition: whole(root, html=False)
-    main()
+whole = build.build
+build.build = lambda edition: whole({root!r}, html=False)
+sys.argv = ["attn_core", "book"]
+main()
 """
 
 
@@ -283,37 +322,19 @@ def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
     """With every worker in the middle of a page, the signal sent as a terminal does: to all of the group."""
     code = "import pathlib, time\npathlib.Path('{}').touch()\ntime.sleep(300)"
     root = small_book(tmp_path / "book", **{name: code.format(tmp_path / f"{name}.begun") for name in "ab"})
-    (tmp_path / "stopped.py").write_text(STOPPED)
-    command = [sys.executable, tmp_path / "stopped.py", "book", root]
-    with (tmp_path / "log").open("w") as log:
-        book = subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path, start_new_session=True)
-    told = lambda: (tmp_path / "log").read_text()
-    try:
-        until = time.monotonic() + 120
-        while not list(tmp_path.glob("*.begun")):
-            assert book.poll() is None and time.monotonic() < until, told()
-            time.sleep(0.1)
-        below = psutil.Process(book.pid).children(recursive=True)
-        assert len([process for process in below if "ipykernel" in " ".join(process.cmdline())]) >= 1
-        start = time.monotonic()
-        if way.startswith("Ctrl-C"):
-            os.killpg(book.pid, signal.SIGINT)
-            if way.endswith("twice"):
-                time.sleep(0.2)
-                with suppress(ProcessLookupError):  # as quick as that
-                    os.killpg(book.pid, signal.SIGINT)
-        else:
+    with started(BUILD.format(root=str(root)), tmp_path, "*.begun") as (book, below):
+        assert any("ipykernel" in " ".join(process.cmdline()) for process in below)
+        for _ in range(way.count("Ctrl-C") + way.count("twice")):
+            with suppress(ProcessLookupError):  # as quick as that
+                os.killpg(book.pid, signal.SIGINT)
+            time.sleep(0.2)
+        if way.startswith("SIG"):
             book.send_signal(getattr(signal, way))
         status = book.wait(timeout=20)
-        _, alive = psutil.wait_procs(below, timeout=max(0.1, 5 - (time.monotonic() - start)))
-        assert not alive, (alive, told())
-        if way == "SIGKILL":
-            return
-        assert status == 130 and "Traceback" not in told(), told()
-        assert told().splitlines()[1:] == ["stopped; what is done so far stays, the same command goes on from there"]
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(book.pid, signal.SIGKILL)
+        assert not psutil.wait_procs(below, timeout=5)[1]
+        told = (tmp_path / "log").read_text()
+        stopped = ["stopped; what is done so far stays, the same command goes on from there"]
+        assert way == "SIGKILL" or (status, told.splitlines()[1:]) == (130, stopped), told
 
 
 SPHINX = """
@@ -334,20 +355,9 @@ rendering.sphinx(Path('{root}'))
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
 def test_sphinx_ends_with_the_build_that_started_it(tmp_path, way):
     """In the place of jupyter-book a process that waits, and its child."""
-    begun = tmp_path / "begun"
-    command = [sys.executable, "-c", SPHINX.format(begun=begun, root=tmp_path)]
-    with (tmp_path / "log").open("w") as log:
-        book = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-    try:
-        until = time.monotonic() + 120
-        while not begun.exists():
-            assert book.poll() is None and time.monotonic() < until, (tmp_path / "log").read_text()
-            time.sleep(0.1)
-        below = psutil.Process(book.pid).children(recursive=True)
-        assert len(below) == 2 and below[0].pid == os.getpgid(below[0].pid), "a group of its own"
+    with started(SPHINX.format(begun=tmp_path / "begun", root=tmp_path), tmp_path, "begun") as (book, below):
+        assert len(below) == 2
+        assert below[0].pid == os.getpgid(below[0].pid), "a group of its own"
         book.send_signal(way)
         book.wait(timeout=20)
         assert not psutil.wait_procs(below, timeout=5)[1]
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(book.pid, signal.SIGKILL)

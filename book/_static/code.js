@@ -3,31 +3,23 @@
 "use strict";
 (() => {
   const KEY = "attn-code";
-  const kept = () => { try { return localStorage.getItem(KEY) === "open"; } catch { return false; } };
-  function keep(open) {
-    try {
-      if (open) localStorage.setItem(KEY, "open"); else localStorage.removeItem(KEY);
-    } catch { /* storage is blocked: the box holds for this page */ }
-  }
+  const kept = () => { try { return localStorage.getItem(KEY); } catch { return ""; } };
+  const keep = open => { try { localStorage.setItem(KEY, open ? "open" : ""); } catch { /* blocked: it holds for this page */ } };
 
   function start() {
     const folds = [...document.querySelectorAll(".bd-article .cell > details.hide")];
     const place = document.querySelector(".bd-article .attn-kicker") || document.querySelector(".bd-article h1");
     if (!folds.length || !place) return;
-    const bar = document.createElement("p"), button = document.createElement("button");
-    const label = document.createElement("label"), box = document.createElement("input");
-    bar.className = "attn-code"; button.type = "button"; box.type = "checkbox";
-    label.append(box, " on every page");
-    bar.append(button, label);
+    place.insertAdjacentHTML("afterend", `<p class="attn-code"><button type="button"></button><label><input type="checkbox"> on every page</label></p>`);
+    const [button, { firstChild: box }] = place.nextElementSibling.children;
     const all = () => folds.every(fold => fold.open);
-    const name = () => { button.textContent = all() ? "Hide code" : "Show code"; button.setAttribute("aria-pressed", all()); };
+    const name = () => { button.textContent = all() ? "Hide code" : "Show code"; button.ariaPressed = all(); };
     const open = shown => { folds.forEach(fold => { fold.open = shown; }); name(); };
     button.onclick = () => open(!all());
     box.onchange = () => { keep(box.checked); open(box.checked); };
     folds.forEach(fold => fold.addEventListener("toggle", name));
-    box.checked = kept();
+    box.checked = Boolean(kept());
     open(box.checked);
-    place.after(bar);
   }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start); else start();
+  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
 })();

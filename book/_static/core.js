@@ -8,6 +8,10 @@ const attn = (() => {
   const logit = p => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p / (1 - p)));
   const entropy = (x, m) => (x > 0 ? x * Math.log(x / m) : 0);
   const sum = values => values.reduce((total, x) => total + x, 0);
+  const softmax = z => {
+    const e = z.map(x => Math.exp(x - Math.max(...z)));
+    return e.map(x => x / sum(e));
+  };
   const output = (d, a) => sigmoid(a.reduce((total, x, t) => total + x * d.c[t], d.b));
   const jsd = (a, b) => Math.max(0, sum(a.map((x, t) => {
     const m = (x + b[t]) / 2;
@@ -17,25 +21,17 @@ const attn = (() => {
   const flat = d => d.a.map(() => 1 / d.a.length);
   const ceiling = a => jsd(a, corner(a.length, a.indexOf(Math.min(...a)))); // all weight on the least attended word
   const alone = d => d.c.map(c => sigmoid(d.b + c)); // each word with all the attention
-  const locked = d => alone(d).every(p => p > 0.5 === output(d, d.a) > 0.5); // no attention can change the decision
 
+  /* Where attentions of a band of sum a_t c_t end: all weight on a word within it, or on two, on an edge of it. */
+  const inside = (d, [low, high], i) => (d.c[i] >= low && d.c[i] <= high ? [corner(d.c.length, i)] : []);
+  const ends = (d, edges, i, j) => edges.map(edge => (edge - d.c[i]) / (d.c[j] - d.c[i])).filter(w => w > 0 && w < 1)
+    .sort((v, w) => v - w).map(w => corner(d.c.length, i, 1 - w, j));
   /* The attention farthest from the model's whose output differs by at most epsilon. JSD is convex, so its largest
-     value over simplex and band lies at a corner: one word within the band, or two on an edge of it. */
+     value over simplex and band lies at an end. */
   function farthest(d, epsilon) {
-    const n = d.c.length, edges = band(d, epsilon);
-    let best = d.a, far = 0;
-    const consider = a => {
-      const distance = jsd(d.a, a);
-      if (distance > far) [far, best] = [distance, a];
-    };
-    for (let i = 0; i < n; i++) {
-      if (d.c[i] >= edges[0] && d.c[i] <= edges[1]) consider(corner(n, i));
-      for (let j = 0; j < n; j++)
-        for (const edge of edges)
-          if (isFinite(edge) && d.c[i] < edge && d.c[j] > edge)
-            consider(corner(n, i, (d.c[j] - edge) / (d.c[j] - d.c[i]), j));
-    }
-    return best;
+    const edges = band(d, epsilon), places = [...d.c.keys()];
+    const corners = places.flatMap(i => [...inside(d, edges, i), ...places.slice(i + 1).flatMap(j => ends(d, edges, i, j))]);
+    return corners.reduce((best, a) => (jsd(d.a, a) > jsd(d.a, best) ? a : best), d.a);
   }
 
   /* Lowest and highest sum a_t c_t whose output differs by at most epsilon. */
@@ -135,17 +131,17 @@ const attn = (() => {
     const b = y / HIGH, c = x - b / 2, inside = [1 - b - c, b, c].map(v => Math.max(0, v));
     return inside.map(v => v / sum(inside));
   }
-  /* Attentions at JSD `level` from `a`, as lines of points: along any ray from `a` JSD grows. */
+  /* Attentions at JSD `level` from `a`, as lines of points: on the way from `a` to any point of the edge JSD grows. */
   function contour(a, level, rays = 240) {
     const lines = [[]];
     for (let k = 0; k <= rays; k++) {
-      const turn = (2 * Math.PI * k) / rays, b = Math.sin(turn) / HIGH, c = Math.cos(turn) - b / 2, way = [-b - c, b, c];
-      let low = 0, high = Math.min(...way.map((v, t) => (v < -1e-12 ? -a[t] / v : Infinity)));
-      const at = r => a.map((x, t) => Math.max(0, x + r * way[t]));
-      if (jsd(a, at(high)) < level) {
-        if (lines.at(-1).length) lines.push([]);
+      const way = (3 * k) / rays, edge = Math.floor(way) % 3, end = corner(3, edge, 1 - (way % 1), (edge + 1) % 3);
+      const at = r => a.map((x, t) => x + r * (end[t] - x));
+      if (jsd(a, end) < level) {
+        lines.push([]);
         continue;
       }
+      let low = 0, high = 1;
       for (let i = 0; i < 30; i++) {
         const middle = (low + high) / 2;
         jsd(a, at(middle)) < level ? (low = middle) : (high = middle);
@@ -154,16 +150,8 @@ const attn = (() => {
     }
     return lines.filter(line => line.length > 1);
   }
-  /* The corners of what of the triangle lies within a band of sum a_t c_t. */
-  function strip(d, [low, high]) {
-    const z = a => sum(a.map((x, t) => x * d.c[t]));
-    const cut = (shape, inside, edge) => shape.flatMap((a, i) => {
-      const b = shape[(i + 1) % shape.length], w = (edge - z(a)) / (z(b) - z(a));
-      const crossing = inside(z(a)) !== inside(z(b)) ? [a.map((x, t) => x + w * (b[t] - x))] : [];
-      return inside(z(a)) ? [a, ...crossing] : crossing;
-    });
-    return cut(cut([0, 1, 2].map(t => corner(3, t)), v => v >= low, low), v => v <= high, high);
-  }
+  /* The corners of what of the triangle lies within a band, one after the other. */
+  const strip = (d, edges) => [0, 1, 2].flatMap(i => [...inside(d, edges, i), ...ends(d, edges, i, (i + 1) % 3)]);
 
   /* ---- the archived SST reader: BiLSTM with additive attention; arrays are int8 rows, each with one scale ---- */
   function prepare(model) {
@@ -203,8 +191,7 @@ const attn = (() => {
   /* The same without context: of every word a score and a contribution, in thousandths. */
   function look(model, words) {
     const { score, c, b } = model.average, rows = words.map(word => model.index.get(word) ?? 1);
-    const e = rows.map(row => Math.exp((score[row] - Math.max(...rows.map(other => score[other]))) / 1000));
-    return { w: words, a: e.map(x => x / sum(e)), c: rows.map(row => c[row] / 1000), b };
+    return { w: words, a: softmax(rows.map(row => score[row] / 1000)), c: rows.map(row => c[row] / 1000), b };
   }
   function read(model, words) {
     const { embedding, matrix, index } = model, ids = [2, ...words.map(word => index.get(word) ?? 1), 3];
@@ -212,35 +199,30 @@ const attn = (() => {
     const h = states(inputs, matrix, "forward").map((state, t) => [...state, ...backward[t]]).slice(1, -1);
     const [wish] = matrix["attention.v.weight"], [bias] = matrix["attention.project.bias"];
     const score = h.map(state => sum(times(matrix["attention.project.weight"], state, bias).map((z, r) => wish[r] * Math.tanh(z))));
-    const e = score.map(s => Math.exp(s - Math.max(...score)));
-    return { w: words, a: e.map(x => x / sum(e)), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
+    return { w: words, a: softmax(score), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
       b: matrix["decoder.bias"][0][0], unknown: words.filter(word => !index.has(word)) };
   }
-  return { sigmoid, logit, output, jsd, corner, flat, ceiling, alone, locked, farthest, band, moved, shuffled, kept, order,
-    flips, erased, deleted, left, present, placed, median, stream, dealt, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
+  return { output, jsd, corner, flat, ceiling, alone, farthest, band, moved, shuffled, kept, order, flips, erased, deleted, left, present,
+    placed, stream, dealt, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
 })();
 
 if (typeof module !== "undefined") module.exports = attn;
 
 if (typeof document !== "undefined") {
   const here = document.currentScript?.src;
-  const element = (tag, kind, text, attributes = {}) => {
-    const made = document.createElement(tag);
-    if (kind) made.className = kind;
-    if (text !== undefined) made.textContent = text; // never as HTML: words are data
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    return made;
-  };
-  const drawn = (tag, attributes, parent) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    parent?.append(made);
-    return made;
+  /* Elements from HTML of this script's own; words are data and are put in as text. */
+  const made = html => [...Object.assign(document.createElement("template"), { innerHTML: html }).content.children];
+  const element = (tag, className, textContent = "") => Object.assign(document.createElement(tag), { className, textContent });
+  const drawn = (tag, attributes) => {
+    const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, value);
+    return shape;
   };
   const side = p => (p > 0.5 ? "positive" : "negative");
   const percent = x => `${Math.round(100 * x)}%`;
-  const group = (kind, name) => element("div", kind, undefined, { role: "group", "aria-label": name });
-  const press = (keys, is) => keys.querySelectorAll("button").forEach((key, i) => key.setAttribute("aria-pressed", is(key.dataset.key, i)));
+  const share = x => `${100 * Math.min(1, Math.max(0, x))}%`;
+  const group = (kind, name) => Object.assign(element("div", kind), { role: "group", ariaLabel: name });
+  const told = (root, values) => Object.assign(root.dataset, values); // for whoever tests the page
 
   /* Puts parts into an element; what stood in it is kept for paper. */
   function fill(root, ...parts) {
@@ -248,92 +230,115 @@ if (typeof document !== "undefined") {
     still.append(...root.childNodes);
     root.replaceChildren(still, ...parts);
   }
+  /* Puts an element in the place of the drawing of its figure, which is kept for paper. */
+  function replace(root, ...parts) {
+    const figure = document.getElementById(root.dataset.figure);
+    root.replaceChildren(...parts);
+    figure?.classList.add("attn-alive");
+    figure?.querySelector("svg").after(root);
+  }
 
-  /* A row of buttons, name -> what it says. */
-  function buttons(kind, name, texts, pressed) {
+  /* A row of buttons, key -> what it says, behind a word on what they choose; `show` marks the one that is chosen. */
+  function buttons(kind, name, texts, pressed, head) {
     const row = group(kind, name);
+    if (head) row.append(element("small", "", head));
     for (const [key, text] of Object.entries(texts)) {
-      const button = element("button", "", text, { type: "button", "data-key": key });
-      button.onclick = () => pressed(key);
+      const button = Object.assign(element("button", "", text), { type: "button", onclick: () => pressed(key) });
+      button.dataset.key = key;
       row.append(button);
     }
+    row.show = chosen => row.querySelectorAll("button").forEach(key => (key.ariaPressed = key.dataset.key === String(chosen)));
     return row;
+  }
+  const same = names => Object.fromEntries(names.map(name => [name, name]));
+
+  /* A word below a bar of its weight; the line is the model's own. */
+  function bar(word) {
+    const [box] = made(`<div class="attn-word"><div class="slot"><i></i><u></u></div><button type="button"></button>
+      <small class="says" aria-hidden="true"></small><small aria-hidden="true"></small></div>`);
+    const [slot, key, says, weight] = box.children;
+    key.textContent = word;
+    const show = (now, own) => {
+      slot.style.setProperty("--w", now);
+      slot.style.setProperty("--own", own);
+      weight.textContent = percent(now);
+    };
+    return { box, slot, key, says, show };
   }
 
   /* The answer in words, and an axis from negative to positive: grey, all answers that any attention can give; a tick
      for each word, the answer if it had all the weight. */
   function meter(root) {
-    const verdict = element("div", "attn-verdict"), answer = element("output", "", "", { "aria-live": "polite" });
-    const was = element("span", "attn-was"), axis = element("div", "attn-axis", undefined, { "aria-hidden": true });
-    const ticks = element("span", "ticks"), marks = ["reach", "half", "own", "now"].map(name => element("span", name)), ends = element("div", "attn-ends", undefined, { "aria-hidden": true });
-    axis.append(marks[0], ticks, ...marks.slice(1));
-    ends.append(element("span", "", "negative"), element("span", "", "positive"));
-    verdict.append(answer, was);
+    const parts = made(`<div class="attn-verdict"><output aria-live="polite"></output><span class="attn-was"></span></div>
+      <div class="attn-axis" aria-hidden="true"><span class="reach"></span><span class="ticks"></span><span class="half"></span>
+      <span class="own"></span><span class="now"></span></div>
+      <div class="attn-ends" aria-hidden="true"><span>negative</span><span>positive</span></div>`);
+    const [answer, was] = parts[0].children, [reach, ticks, , own, here] = parts[1].children;
     const show = (d, now, note) => {
-      const own = attn.output(d, d.a), p = attn.output(d, now), places = attn.left(d), alone = attn.alone(d), each = places.map(t => alone[t]);
-      const low = Math.min(...each), high = Math.max(...each);
-      ticks.replaceChildren(...places.map((t, k) => element("i", side(each[k]), undefined, { "data-t": t, style: `left:${(100 * each[k]).toFixed(3)}%` })));
+      const model = attn.output(d, d.a), p = attn.output(d, now), alone = attn.alone(d), each = attn.left(d).map(t => alone[t]);
+      const low = Math.min(...each);
+      ticks.replaceChildren(...attn.left(d).map(t => {
+        const tick = element("i", side(alone[t]));
+        tick.dataset.t = t;
+        tick.style.left = share(alone[t]);
+        return tick;
+      }));
       answer.replaceChildren(element("b", "", side(p)), ` ${p.toFixed(2)}`);
-      root.classList.toggle("flipped", side(p) !== side(own));
       was.textContent = note;
-      marks[0].style.cssText = `left:${100 * low}%;width:${100 * (high - low)}%`;
-      marks[2].style.left = `${100 * own}%`;
-      marks[3].style.left = `${100 * p}%`;
-      Object.assign(root.dataset, { p: p.toFixed(6), jsd: attn.jsd(d.a, now).toFixed(6) });
+      root.classList.toggle("flipped", side(p) !== side(model));
+      reach.style.cssText = `left:${share(low)};width:${share(Math.max(...each) - low)}`;
+      own.style.left = share(model);
+      here.style.left = share(p);
+      told(root, { p, jsd: attn.jsd(d.a, now) });
     };
-    return { parts: [verdict, axis, ends], show, ticks };
+    return { parts, show, ticks, answer, was };
   }
 
   /* ---- one sentence, three encoders: move its weights, take a word out, shuffle ---- */
   const KEYS = { own: "the model's", flat: "equal", deal: "shuffle", far: "farthest, same answer" };
   const TAPS = { all: "give it all the weight", erase: "erase its weight", delete: "delete the word" };
   const READERS = { lstm: "BiLSTM", average: "no context", minilm: "transformer" };
-  const HUES = { lstm: "lstm", average: "average", minilm: "transformer" };
+  const hue = encoder => `var(--attn-${encoder === "minilm" ? "transformer" : encoder})`;
   const SHUFFLES = 300;
+  const SHUFFLING = 1500; // milliseconds that they take
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   function move(root) {
     const sentences = JSON.parse(root.dataset.sentences), epsilon = Number(root.dataset.epsilon || 0.05);
     const stored = sentences.length;
     let at, encoder = "lstm", tap = "all", out = -1; // the sentence, who reads it, what a tap does, the word that is out
-    let d, now, kind, sliders, running, tally; // its reading, the weights shown and their name, bars, the animation, what shuffles did
+    let d, now, kind, bars, running, tally; // its reading, the weights shown and their name, bars, the animation, what shuffles did
 
-    const readers = buttons("attn-keys", "Encoder", READERS, name => read(name));
-    readers.prepend(element("small", "", "read by"));
-    const pick = group("attn-pick", "Sentence"), words = group("attn-words", "Weights"), note = element("p", "attn-note");
-    const taps = buttons("attn-keys", "A tap on a word", TAPS, taps_do);
-    taps.prepend(element("small", "", "tap a word to"));
-    const histogram = element("div", "attn-histogram", undefined, { "aria-hidden": true }), columns = Array.from({ length: 40 }, () => element("i"));
-    histogram.append(...columns);
-    const { parts: [verdict, axis, ends], show, ticks } = meter(root), why = element("p", "attn-why");
-    const results = element("ul", "attn-tally", undefined, { "aria-live": "polite", "aria-label": "What shuffling does" });
+    const readers = buttons("attn-keys", "Encoder", READERS, read, "read by");
+    const pick = buttons("attn-pick", "Sentence", {}), words = group("attn-words", "Weights");
+    const taps = buttons("attn-keys", "A tap on a word", TAPS, name => { tap = name; take(tap === "all" ? -1 : out); }, "tap a word to");
     const keys = buttons("attn-keys", "Attention", { ...KEYS, far: `${KEYS.far} ± ${epsilon}` }, choose);
+    const [note, histogram, why, results] = made(`<p class="attn-note"></p><div class="attn-histogram" aria-hidden="true"></div>
+      <p class="attn-why"></p><ul class="attn-tally" aria-live="polite" aria-label="What shuffling does"></ul>`);
+    histogram.append(...Array.from({ length: 40 }, () => element("i", "")));
+    const { parts: [verdict, ...axis], show, ticks, answer, was } = meter(root);
     const path = root.dataset.path ? guide() : undefined;
-    fill(root, ...(path ? [path.panel] : []), readers, pick, note, words, taps, verdict, histogram, axis, ends, why, keys, results);
+    fill(root, ...(path ? [path.panel] : []), readers, pick, note, words, taps, verdict, histogram, ...axis, why, keys, results);
     if (root.dataset.own) root.append(own(sentence => {
       sentences.splice(stored, 1, sentence); // one typed sentence at a time
       open(stored);
     }));
 
-    /* A reading with the word that is out taken out, its weight or itself. */
-    function taken(whole) {
-      if (out < 0) return whole;
-      return tap === "delete" ? attn.deleted(whole, out) : attn.erased(whole, out);
-    }
     const whole = () => sentences[at].by[encoder];
-    const none = () => whole().unknown?.length === whole().w.length; // not one word is known
+    /* The reading with the word that is out taken out, its weight or itself. */
+    function taken() {
+      if (out < 0) return whole();
+      return (tap === "delete" ? attn.deleted : attn.erased)(whole(), out);
+    }
+    const lost = (place, how, name = encoder) => `${sentences[at].by[name].w[place]} ${how === "delete" ? "deleted" : "erased"}`;
 
     function read(name) {
+      const places = whole().w.join(" ");
       stop();
-      const places = sentences[at].by[encoder].w.join(" ");
       encoder = name;
       if (whole().w.join(" ") !== places) out = -1; // word pieces may be others than the words
       build();
       path?.reader(name);
-    }
-    function taps_do(name) {
-      tap = name;
-      take(tap === "all" ? -1 : out);
     }
     function touch(t) {
       if (tap === "all") set(attn.corner(d.w.length, t));
@@ -347,28 +352,32 @@ if (typeof document !== "undefined") {
     /* What the histogram holds: the last shuffles of this reading, if they were of these words. */
     function shown() {
       const last = tally[encoder];
-      return last && last.out === out && (out < 0 || last.tap === tap) ? last.outputs : [];
+      return last?.out === out && (out < 0 || last.tap === tap) ? last.outputs : [];
     }
-    const set = a => { stop(); kind = ""; now = a; draw(); };
-
-    function choose(name) {
+    function set(a) {
       stop();
-      d = taken(whole());
+      kind = "";
+      now = a;
+      draw();
+    }
+    function choose(name) {
+      if (name === "deal" && results.ariaBusy) return; // it is shuffling
+      stop();
+      d = taken();
       if (name === "deal") return shuffle();
-      kind = name;
       const there = attn.present(d);
+      kind = name;
       now = name === "own" ? d.a : attn.placed(d, name === "flat" ? attn.flat(there) : attn.farthest(there, epsilon));
       draw();
     }
 
     /* Deals one after the other; the histogram fills, the last deal stays. */
     function shuffle() {
-      const random = attn.stream(1), outputs = [], began = performance.now(), last = still() ? 0 : 1500;
+      const random = attn.stream(1), outputs = [], began = performance.now(), pace = still() ? Infinity : SHUFFLES / SHUFFLING;
       kind = "deal";
-      results.setAttribute("aria-busy", true);
+      results.ariaBusy = true;
       const step = time => {
-        const wanted = last ? Math.min(SHUFFLES, Math.ceil((SHUFFLES * Math.max(1, time - began)) / last)) : SHUFFLES;
-        while (outputs.length < wanted) outputs.push(attn.output(d, (now = attn.dealt(d, random))));
+        while (outputs.length < Math.min(SHUFFLES, pace * Math.max(1, time - began))) outputs.push(attn.output(d, (now = attn.dealt(d, random))));
         heights(outputs);
         if (outputs.length < SHUFFLES) {
           draw(true);
@@ -376,7 +385,7 @@ if (typeof document !== "undefined") {
           return;
         }
         tally[encoder] = { ...attn.effect(d, outputs), outputs, out, tap };
-        results.removeAttribute("aria-busy");
+        stop();
         draw();
         path?.shuffled(encoder);
       };
@@ -384,101 +393,99 @@ if (typeof document !== "undefined") {
     }
     function stop() {
       cancelAnimationFrame(running);
-      results.removeAttribute("aria-busy");
+      results.ariaBusy = null;
     }
     function heights(outputs) {
       const counts = attn.bins(outputs), most = Math.max(1, ...counts);
-      columns.forEach((column, k) => {
-        column.style.height = `${(100 * counts[k]) / most}%`;
+      [...histogram.children].forEach((column, k) => {
+        column.style.height = share(counts[k] / most);
         column.className = side((k + 0.5) / 40);
       });
     }
 
     function draw(moving = false) {
-      const model = attn.output(d, d.a), p = attn.output(d, now), each = attn.alone(d), places = attn.left(d), unread = none();
-      sliders.forEach(({ box, slot, key, share, says }, t) => {
-        const gone = t === out, strange = whole().unknown?.includes(d.w[t]);
-        slot.style.setProperty("--w", now[t]);
-        slot.style.setProperty("--own", d.a[t]);
-        slot.setAttribute("aria-valuenow", Math.round(100 * now[t]));
-        slot.setAttribute("aria-valuetext", percent(now[t]));
-        share.textContent = percent(now[t]);
-        says.textContent = strange ? "not read" : gone ? "out" : each[t].toFixed(2);
+      const model = side(attn.output(d, d.a)), each = attn.alone(d), unknown = whole().unknown ?? [];
+      bars.forEach(({ box, slot, key, says, show }, t) => {
+        const gone = t === out, strange = unknown.includes(d.w[t]);
+        show(now[t], d.a[t]);
+        slot.ariaValueNow = Math.round(100 * now[t]);
+        slot.ariaValueText = percent(now[t]);
+        says.textContent = strange ? "not read" : gone ? "out" : `p ${each[t].toFixed(2)}`;
         box.className = `attn-word ${gone ? "gone" : strange ? "strange" : side(each[t])}`;
-        box.style.setProperty("--sure", Math.abs(2 * each[t] - 1).toFixed(3));
-        const alone = strange ? "not read: the model does not know it" : gone ? "out" : `with all the weight: ${side(each[t])} ${each[t].toFixed(2)}`;
-        key.setAttribute("aria-label", `${d.w[t]}, ${alone}`);
-        if (tap === "all") key.removeAttribute("aria-pressed");
-        else key.setAttribute("aria-pressed", gone);
+        box.style.setProperty("--sure", Math.abs(2 * each[t] - 1));
+        key.ariaLabel = `${d.w[t]}, ${strange ? "not read: the model does not know it" : gone ? "out" : `with all the weight: ${side(each[t])} ${each[t].toFixed(2)}`}`;
+        key.ariaPressed = tap === "all" ? null : gone;
       });
-      const distance = `, JSD ${attn.jsd(d.a, now).toFixed(2)} of at most ${attn.ceiling(attn.present(d).a).toFixed(2)}`;
-      const first = attn.output(whole(), whole().a), lost = out < 0 ? "" : `, ${d.w[out]} ${tap === "delete" ? "deleted" : "erased"}; the whole sentence: ${first.toFixed(2)}`;
-      const said = side(p) !== side(model) ? `flipped from ${model.toFixed(2)}` : kind === "own" ? "the model's own answer" : `the model says ${model.toFixed(2)}`;
-      show(d, now, kind === "own" && out >= 0 ? lost.slice(2) : said + (kind === "own" || moving ? lost : distance + lost));
+      show(d, now, remark(moving));
+      told(root, { encoder });
+      const unread = unknown.length === d.w.length; // not one word is known
       root.classList.toggle("unread", unread);
-      if (unread) verdict.firstChild.replaceChildren(element("b", "", "no verdict"));
-      if (unread) verdict.lastChild.textContent = "none of these words is known to the model";
-      Object.assign(root.dataset, { encoder, out, tap, at });
+      if (unread) {
+        answer.replaceChildren(element("b", "", "no verdict"));
+        was.textContent = "none of these words is known to the model";
+      }
       if (moving) return;
 
-      const agree = places.filter(t => side(each[t]) === side(model)).length, n = places.length, locked = agree === n;
-      const head = locked ? "No attention can flip this." : `${agree} of ${n} states,`;
-      const tail = locked ? ` Each of its states (${n}), given all the weight, already says ${side(model)}.`
-        : ` given all the weight, ${agree === 1 ? "says" : "say"} ${side(model)}. Grey: every answer that some attention can give.`;
+      const n = attn.left(d).length, agree = attn.left(d).filter(t => side(each[t]) === model).length;
+      const head = agree === n ? "No attention can flip this." : `${agree} of ${n} states,`;
+      const tail = agree === n ? ` Each of its states (${n}), given all the weight, already says ${model}.`
+        : ` given all the weight, ${agree === 1 ? "says" : "say"} ${model}. Grey: every answer that some attention can give.`;
       why.replaceChildren(...(unread ? [] : [element("b", "", head), tail]));
       if (encoder === "average" && out >= 0 && tap === "delete") why.append(" Without context, to delete a word is to erase its weight.");
-      press(keys, key => key === kind);
-      press(taps, key => key === tap);
-      press(readers, key => key === encoder);
+      keys.show(kind);
+      taps.show(tap);
+      readers.show(encoder);
       results.replaceChildren(...Object.entries(tally).map(([name, { count, typical, flips, out: gone, tap: how }]) => {
-        const line = element("li", name === encoder ? "here" : "", undefined, { style: `--hue: var(--attn-${HUES[name]})` });
-        const less = gone < 0 ? "" : ` (${sentences[at].by[name].w[gone]} ${how === "delete" ? "deleted" : "erased"})`;
+        const line = element("li", name === encoder ? "here" : ""), less = gone < 0 ? "" : ` (${lost(gone, how, name)})`;
+        line.style.setProperty("--hue", hue(name));
         line.append(element("b", "", READERS[name]), `${less}: shuffled ${count} times, half move p by ${typical.toFixed(2)} or less; ${flips} change the answer.`);
         return line;
       }));
-      Object.assign(root.dataset, { agree, words: n, typical: tally[encoder]?.typical.toFixed(6) ?? "", flips: tally[encoder]?.flips ?? "" });
+      told(root, { typical: tally[encoder]?.typical ?? "", flips: tally[encoder]?.flips ?? "" });
+    }
+    /* What is said beside the answer: whether it flipped, how far the weights moved, what is out. */
+    function remark(moving) {
+      const model = attn.output(d, d.a), first = attn.output(whole(), whole().a).toFixed(2), parts = [];
+      if (side(attn.output(d, now)) !== side(model)) parts.push(`flipped from ${model.toFixed(2)}`);
+      else if (kind !== "own") parts.push(`the model says ${model.toFixed(2)}`);
+      else if (out < 0) parts.push("the model's own answer");
+      if (kind !== "own" && !moving) parts.push(`JSD ${attn.jsd(d.a, now).toFixed(2)} of at most ${attn.ceiling(attn.present(d).a).toFixed(2)}`);
+      if (out >= 0) parts.push(`${lost(out, tap)}; the whole sentence: ${first}`);
+      return parts.join(", ");
     }
 
     /* Bars for the words as this encoder reads them. */
     function build() {
-      d = taken(whole());
-      root.style.setProperty("--hue", `var(--attn-${HUES[encoder]})`);
+      d = taken();
+      root.style.setProperty("--hue", hue(encoder));
       heights(shown());
       readers.querySelectorAll("button").forEach(key => {
         key.disabled = !sentences[at].by[key.dataset.key];
         const about = key.dataset.key === "minilm" ? "a twin of the book's MiniLM, trained on a CPU" : "";
         key.title = key.disabled ? "only stored sentences can be read by it here" : about;
       });
-      sliders = d.w.map((word, t) => {
-        const box = element("div", "attn-word"), key = element("button", "", word, { type: "button" });
-        const slot = element("div", "slot", undefined, { role: "slider", tabindex: 0, "aria-label": `weight of ${word}`,
-          "aria-valuemin": 0, "aria-valuemax": 100, "aria-orientation": "vertical" });
-        const share = element("small", "", "", { "aria-hidden": true }), says = element("small", "says", "", { "aria-hidden": true });
-        slot.append(element("i"), element("u"));
-        box.append(slot, key, says, share);
-        const follow = event => {
-          const at = slot.getBoundingClientRect();
-          set(attn.moved(now, t, 1 - (event.clientY - at.top) / at.height));
-        };
-        slot.onpointerdown = event => { if (t !== out) { slot.setPointerCapture(event.pointerId); follow(event); } };
-        slot.onpointermove = event => { if (slot.hasPointerCapture(event.pointerId)) follow(event); };
-        slot.onkeydown = event => {
-          const to = { ArrowUp: now[t] + 0.05, ArrowRight: now[t] + 0.05, ArrowDown: now[t] - 0.05, ArrowLeft: now[t] - 0.05,
-            PageUp: now[t] + 0.2, PageDown: now[t] - 0.2, Home: 0, End: 1 }[event.key];
-          if (to === undefined || t === out) return;
-          event.preventDefault();
-          set(attn.moved(now, t, to));
-        };
-        key.onclick = () => touch(t);
-        const light = on => ticks.querySelector(`[data-t="${t}"]`)?.classList.toggle("lit", on);
-        box.onpointerenter = () => light(true);
-        box.onpointerleave = () => light(false);
-        box.onfocusin = () => light(true);
-        box.onfocusout = () => light(false);
-        return { box, slot, key, share, says };
-      });
-      words.replaceChildren(...sliders.map(({ box }) => box));
+      bars = d.w.map(slider);
+      words.replaceChildren(...bars.map(({ box }) => box));
       choose("own");
+    }
+    function slider(word, t) {
+      const parts = bar(word), { box, slot, key } = parts;
+      Object.assign(slot, { role: "slider", tabIndex: 0, ariaLabel: `weight of ${word}`, ariaValueMin: 0, ariaValueMax: 100, ariaOrientation: "vertical" });
+      const to = weight => t !== out && set(attn.moved(now, t, weight));
+      held(slot, [slot], event => {
+        const { top, height } = slot.getBoundingClientRect();
+        to(1 - (event.clientY - top) / height);
+      });
+      slot.onkeydown = event => {
+        const step = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 }[event.key];
+        if (!step || t === out) return;
+        event.preventDefault();
+        to(now[t] + step);
+      };
+      key.onclick = () => touch(t);
+      for (const [name, lit] of Object.entries({ pointerenter: true, pointerleave: false, focusin: true, focusout: false }))
+        box.addEventListener(name, () => ticks.querySelector(`[data-t="${t}"]`)?.classList.toggle("lit", lit));
+      return parts;
     }
 
     function open(i) {
@@ -489,7 +496,7 @@ if (typeof document !== "undefined") {
       if (!sentences[i].by[encoder]) encoder = "lstm";
       const chips = Object.fromEntries(sentences.map(({ by }, j) => [j, by.lstm.w.join(" ")]));
       pick.replaceChildren(...buttons("", "", chips, key => open(Number(key))).children);
-      press(pick, (_, j) => i === j);
+      pick.show(i);
       note.textContent = sentences[i].note ?? "";
       build();
       path?.start();
@@ -497,17 +504,18 @@ if (typeof document !== "undefined") {
 
     /* Five steps: guess, shuffle, switch the encoder, shuffle, why. */
     function guide() {
-      const panel = group("attn-path", "Five steps"), marks = element("ol", "", undefined, { "aria-hidden": true }), text = element("p", "", "", { "aria-live": "polite" });
-      const names = ["guess", "shuffle", "switch", "shuffle", "why"].map(name => element("li", "", name)), next = element("div", "attn-keys");
-      marks.append(...names);
-      panel.append(marks, text, next);
-      let step = 0, guess = "";
+      const panel = group("attn-path", "Five steps"), marks = ["guess", "shuffle", "switch", "shuffle", "why"].map(name => element("li", "", name));
+      panel.append(...made(`<ol aria-hidden="true"></ol><p aria-live="polite"></p><div class="attn-keys"></div>`));
+      const [list, text, next] = panel.children;
+      list.append(...marks);
+      let step = 0, guess;
       const ask = (line, texts, pressed) => {
-        names.forEach((name, i) => name.classList.toggle("now", i === step));
-        root.dataset.step = step;
+        marks.forEach((mark, i) => mark.classList.toggle("now", i === step));
+        told(root, { step });
         text.textContent = line;
         next.replaceChildren(...buttons("", "", texts, pressed).children);
       };
+      const deal = line => ask(line, { go: "shuffle" }, () => choose("deal"));
       const knowing = name => {
         const reading = sentences[at].by[name], says = side(attn.output(reading, reading.a));
         return `${attn.alone(reading).filter(p => side(p) === says).length} of ${reading.w.length}`;
@@ -515,22 +523,23 @@ if (typeof document !== "undefined") {
       const steps = [
         () => ask(`The ${READERS[encoder]} has read “${whole().w.join(" ")}” and weighed its words. Deal its weights anew at random: does its answer stay?`,
           { stays: "mostly", flips: "often not" }, answer => { guess = answer; go(1); }),
-        () => ask(guess === "stays" ? "You think that it mostly stays. Shuffle." : "You think that it often flips. Shuffle.", { go: "shuffle" }, () => choose("deal")),
-        () => {
-          const { count, flips } = tally[encoder];
-          ask(`${flips} of ${count} shuffles change the answer. Now a model that reads each word without its neighbours. What will shuffling do to it?`,
-            { go: "switch to no context" }, () => read("average"));
-        },
-        () => ask("The same sentence; each state has seen its own word only. Shuffle again.", { go: "shuffle" }, () => choose("deal")),
+        () => deal(guess === "stays" ? "You think that it mostly stays. Shuffle." : "You think that it often flips. Shuffle."),
+        () => ask(`${tally[encoder].flips} of ${SHUFFLES} shuffles change the answer. Now a model that reads each word without its neighbours. What will shuffling do to it?`,
+          { go: "switch to no context" }, () => read("average")),
+        () => deal("The same sentence; each state has seen its own word only. Shuffle again."),
         () => ask(`Why? Look at the ticks: each is the answer of one word's state alone. In the BiLSTM ${knowing("lstm")} say what the sentence says, without context ${knowing("average")}. Where the states agree, it matters little which of them attention asks.`,
-          { ...(sentences[at].by.minilm ? { minilm: "and a transformer?" } : {}), again: "start again" },
-          key => (key === "again" ? begin() : (read("minilm"), choose("deal")))),
+          { ...(sentences[at].by.minilm && { minilm: "and a transformer?" }), again: "start again" }, last),
       ];
       const go = to => steps[(step = to)]();
-      function begin() {
-        step = 0;
-        encoder = "lstm";
-        open(at);
+      function last(key) {
+        step = key === "again" ? 0 : step;
+        if (step) {
+          read("minilm");
+          choose("deal");
+        } else {
+          encoder = "lstm";
+          open(at);
+        }
       }
       return {
         panel,
@@ -542,99 +551,97 @@ if (typeof document !== "undefined") {
     open(0);
   }
 
+  /* What a pointer does that is put down on one of the parts: it moves `handle` until it is lifted. */
+  function held(handle, parts, follow) {
+    for (const part of parts) {
+      part.onpointerdown = event => { handle.setPointerCapture(event.pointerId); follow(event); };
+      part.onpointermove = event => { if (handle.hasPointerCapture(event.pointerId)) follow(event); };
+    }
+  }
+
   /* A line to type a sentence into; the model comes with its first use, from a file beside this script. */
   let reader;
   const loaded = () => (reader ??= new Promise((done, failed) => {
-    const script = element("script");
-    script.src = new URL("sst-reader.js", here);
-    const more = element("script");
-    more.src = new URL("sst-words.js", here);
+    const [script, more] = ["sst-reader.js", "sst-words.js"].map(name => Object.assign(element("script", ""), { src: new URL(name, here) }));
     script.onload = () => document.head.append(more);
     more.onload = more.onerror = () => done(attn.prepare(attn.model));
     script.onerror = () => { reader = undefined; script.remove(); failed(); };
     document.head.append(script);
   }));
   function own(found) {
-    const form = element("form", "attn-own"), told = element("small", "", "Its model, 3.5 MB, is loaded once and then reads offline.", { role: "status" });
-    const line = element("input", "", undefined, { "aria-label": "Your own sentence", placeholder: "Your own sentence, in English", maxlength: 200, autocomplete: "off" });
-    form.append(line, element("button", "", "Read it", { type: "submit" }), told);
+    const [form] = made(`<form class="attn-own"><input aria-label="Your own sentence" placeholder="Your own sentence, in English" maxlength="200" autocomplete="off">
+      <button type="submit">Read it</button><small role="status">Its model, 3.5 MB, is loaded once and then reads offline.</small></form>`);
+    const [line, , status] = form.children, say = text => (status.textContent = text);
     form.onsubmit = async event => {
       event.preventDefault();
-      if (!attn.tokens(line.value).length) return void (told.textContent = "Type some English words.");
-      told.textContent = "Loading the model …";
+      if (!attn.tokens(line.value).length) return void say("Type some English words.");
+      say("Loading the model …");
       try {
-        const model = await loaded(), words = attn.tokens(line.value, model.split).slice(0, 40);
-        const reading = attn.read(model, words);
-        reading.without = words.length > 1 ? t => attn.read(model, words.filter((_, i) => i !== t)) : undefined;
-        const by = { lstm: reading };
-        if (model.average) by.average = { ...attn.look(model, words), unknown: reading.unknown };
-        found({ note: "", by });
-        told.textContent = `Read: ${words.length - reading.unknown.length} of ${words.length} words.`;
+        const model = await loaded(), words = attn.tokens(line.value, model.split).slice(0, 40), lstm = attn.read(model, words);
+        if (words.length > 1) lstm.without = t => attn.read(model, words.filter((_, i) => i !== t));
+        found({ by: { lstm, ...(model.average && { average: { ...attn.look(model, words), unknown: lstm.unknown } }) } });
+        say(`Read: ${words.length - lstm.unknown.length} of ${words.length} words.`);
       } catch {
-        told.textContent = 'The model file is not here. On a command line: python -m attn_core read "…"';
+        say('The model file is not here. On a command line: python -m attn_core read "…"');
       }
     };
     return form;
   }
 
   function triangle(root) {
-    const [d] = JSON.parse(root.dataset.sentences), figure = document.getElementById(root.dataset.figure);
+    const [d] = JSON.parse(root.dataset.sentences), { deal, ...KINDS } = KEYS;
     let now = d.a, epsilon = Number(root.dataset.epsilon);
-    const spot = a => attn.place(a).map((v, i) => (100 * (i ? -v : v)).toFixed(2)), line = points => points.map(a => spot(a).join(" ")).join(" L ");
-    const svg = drawn("svg", { viewBox: "-30 -100 160 116", class: "attn-triangle" }), ground = drawn("path", { d: `M ${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`, class: "ground" }, svg);
-    const zone = drawn("path", { class: "zone" }, svg);
+    const spot = a => attn.place(a).map((v, i) => 100 * (i ? -v : v)), line = points => `M ${points.map(a => spot(a).join(" ")).join(" L ")}`;
+    const [svg, wide] = made(`<svg viewBox="-30 -100 160 116" class="attn-triangle"><path class="ground"/><path class="zone"/><path class="frame"/>
+      <circle r="2.2" class="model"/><path class="star"/><circle r="4" class="point" tabindex="0" role="slider" aria-valuemin="0" aria-valuemax="100"/></svg>
+      <label class="attn-wide">the same answer: p within <b></b><input type="range" min="0.01" max="0.3" step="0.01"></label>`);
+    const [ground, zone, frame, own, star, point] = svg.children, [width, range] = wide.children;
+    const label = (text, x, y, kind = "") => {
+      const shape = drawn("text", { x, y, class: kind });
+      shape.textContent = text;
+      frame.before(shape);
+    };
+    const put = (circle, a) => spot(a).forEach((v, i) => circle.setAttribute(i ? "cy" : "cx", v));
+    for (const side of [ground, frame]) side.setAttribute("d", `${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`);
     for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-      attn.contour(d.a, level).forEach((points, i) => {
-        drawn("path", { d: `M ${line(points)}`, class: "level" }, svg);
-        const [x, y] = spot(points[Math.floor(points.length / 2)]);
-        if (!i) drawn("text", { x, y, class: "quiet" }, svg).textContent = level;
+      attn.contour(d.a, level).sort((one, other) => other.length - one.length).forEach((points, i) => {
+        frame.before(drawn("path", { d: line(points), class: "level" }));
+        if (!i) label(level, ...spot(points[Math.floor(points.length / 2)]), "quiet");
       });
-    drawn("path", { d: ground.getAttribute("d"), class: "frame" }, svg);
-    const each = attn.alone(d);
-    d.w.forEach((word, t) => {
+    attn.alone(d).forEach((p, t) => {
       const [x, y] = spot(attn.corner(3, t));
-      drawn("text", { x, y: Number(y) + (t === 1 ? -5 : 9) }, svg).textContent = `${word}: p = ${each[t].toFixed(2)}`;
+      label(`${d.w[t]}: p = ${p.toFixed(2)}`, x, y + (t === 1 ? -5 : 9));
     });
-    const own = drawn("circle", { r: 2.2, class: "model" }, svg), star = drawn("path", { class: "star" }, svg);
-    const [x, y] = spot(d.a);
-    Object.entries({ cx: x, cy: y }).forEach(pair => own.setAttribute(...pair));
-    const point = drawn("circle", { r: 4, class: "point", tabindex: 0, role: "slider", "aria-label": `attention on ${d.w.join(", ")}`, "aria-valuemin": 0, "aria-valuemax": 100 }, svg);
-    const { parts, show } = meter(root), keys = buttons("attn-keys", "Attention", { own: "the model's", flat: "equal", far: "farthest, same answer" }, choose);
-    const wide = element("label", "attn-wide", "the same answer: p within "), range = element("input", "", undefined, { type: "range", min: 0.01, max: 0.3, step: 0.01, value: epsilon });
-    const told = element("b");
-    wide.append(told, range);
-    root.replaceChildren(svg, wide, ...parts, keys);
-    figure?.classList.add("attn-alive");
-    figure?.querySelector("svg").after(root);
-
-    function choose(name) {
+    put(own, d.a);
+    point.ariaLabel = `attention on ${d.w.join(", ")}`;
+    range.value = epsilon;
+    const { parts, show } = meter(root), keys = buttons("attn-keys", "Attention", KINDS, name => {
       now = name === "own" ? d.a : name === "flat" ? attn.flat(d) : attn.farthest(d, epsilon);
       draw();
-    }
+    });
+    replace(root, svg, wide, ...parts, keys);
+
     function draw() {
-      const far = attn.farthest(d, epsilon), [cx, cy] = spot(now), [sx, sy] = spot(far).map(Number), p = attn.output(d, now), gap = Math.abs(p - attn.output(d, d.a));
-      const zoned = attn.strip(d, attn.band(d, epsilon));
-      zone.setAttribute("d", zoned.length ? `M ${line(zoned)} Z` : "");
-      const tips = Array.from({ length: 10 }, (_, k) => [k % 2 ? 2 : 5, (Math.PI * k) / 5]);
-      star.setAttribute("d", `M ${tips.map(([r, turn]) => `${sx + r * Math.sin(turn)} ${sy - r * Math.cos(turn)}`).join(" L ")} Z`);
-      point.setAttribute("cx", cx);
-      point.setAttribute("cy", cy);
-      point.setAttribute("aria-valuenow", Math.round(100 * now[0]));
-      const shares = d.w.map((word, t) => `${word} ${percent(now[t])}`).join(", ");
-      point.setAttribute("aria-valuetext", `${shares}; p = ${p.toFixed(2)}`);
-      told.textContent = epsilon.toFixed(2);
-      show(d, now, `${gap <= epsilon + 1e-9 ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; the farthest: ${attn.jsd(d.a, far).toFixed(2)}`);
-      Object.assign(root.dataset, { now: JSON.stringify(now), farthest: attn.jsd(d.a, far).toFixed(6) });
+      const far = attn.farthest(d, epsilon), [x, y] = spot(far), p = attn.output(d, now), inside = Math.abs(p - attn.output(d, d.a)) <= epsilon + 1e-9;
+      const zoned = attn.strip(d, attn.band(d, epsilon)), farthest = attn.jsd(d.a, far);
+      zone.setAttribute("d", zoned.length ? `${line(zoned)} Z` : "");
+      const tips = Array.from({ length: 10 }, (_, k) => [x + (k % 2 ? 2 : 5) * Math.sin((Math.PI * k) / 5), y - (k % 2 ? 2 : 5) * Math.cos((Math.PI * k) / 5)]);
+      star.setAttribute("d", `M ${tips.join(" L ")} Z`);
+      put(point, now);
+      point.ariaValueNow = Math.round(100 * now[0]);
+      point.ariaValueText = `${d.w.map((word, t) => `${word} ${percent(now[t])}`).join(", ")}; p = ${p.toFixed(2)}`;
+      width.textContent = epsilon.toFixed(2);
+      show(d, now, `${inside ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; the farthest: ${farthest.toFixed(2)}`);
+      told(root, { now: JSON.stringify(now), farthest });
     }
-    const set = (x, y) => { now = attn.weights(x, y); draw(); };
-    const follow = event => {
+    function set(x, y) {
+      now = attn.weights(x, y);
+      draw();
+    }
+    held(point, [ground, zone, point, star], event => {
       const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       set(at.x / 100, -at.y / 100);
-    };
-    for (const held of [ground, zone, point, star]) {
-      held.onpointerdown = event => { point.setPointerCapture(event.pointerId); follow(event); };
-      held.onpointermove = event => { if (point.hasPointerCapture(event.pointerId)) follow(event); };
-    }
+    });
     point.onkeydown = event => {
       const step = { ArrowUp: [0, 0.02], ArrowDown: [0, -0.02], ArrowLeft: [-0.02, 0], ArrowRight: [0.02, 0] }[event.key];
       if (!step) return;
@@ -651,7 +658,7 @@ if (typeof document !== "undefined") {
     const sentences = JSON.parse(root.dataset.sentences);
     let d, gone, rank, tried;
     const pick = buttons("attn-pick", "Sentence", sentences.map(({ w }) => w.join(" ")), key => open(Number(key)));
-    const words = group("attn-words", "Words"), { parts, show } = meter(root), why = element("p", "attn-why", "", { "aria-live": "polite" });
+    const words = group("attn-words", "Words"), { parts, show } = meter(root), [why] = made(`<p class="attn-why" aria-live="polite"></p>`);
     const ranks = buttons("attn-keys", "Order", ORDERS, name => { rank = name; gone = []; draw(); });
     const steps = buttons("attn-keys", "Erase", { one: "erase one", all: "until it flips", none: "start again" }, step);
     fill(root, pick, words, ...parts, why, ranks, steps);
@@ -667,60 +674,51 @@ if (typeof document !== "undefined") {
       } while (name === "all");
       draw();
     }
-
+    function touch(t) {
+      rank = "";
+      gone = gone.includes(t) ? gone.filter(s => s !== t) : [...gone, t];
+      draw();
+      words.children[t].querySelector("button").focus();
+    }
     function draw() {
-      const now = attn.kept(d, gone), fewest = attn.flips(d, attn.order(d, "optimum")), own = attn.output(d, d.a);
+      const now = attn.kept(d, gone), fewest = attn.flips(d, attn.order(d, "optimum")), own = attn.output(d, d.a).toFixed(2), flip = flipped();
       words.replaceChildren(...d.w.map((word, t) => {
-        const box = element("div", gone.includes(t) ? "attn-word gone" : "attn-word"), slot = element("div", "slot still", undefined, { "aria-hidden": true });
-        const key = element("button", "", word, { type: "button", "aria-pressed": gone.includes(t), "aria-label": `erase ${word}`, "data-key": t });
-        slot.style.setProperty("--w", now[t]);
-        slot.style.setProperty("--own", d.a[t]);
-        slot.append(element("i"), element("u"));
-        key.onclick = () => {
-          rank = "";
-          gone = gone.includes(t) ? gone.filter(s => s !== t) : [...gone, t];
-          draw();
-          words.children[t].querySelector("button").focus();
-        };
-        box.append(slot, key, element("small", "", percent(now[t])));
+        const { box, slot, key, says, show } = bar(word);
+        box.classList.toggle("gone", gone.includes(t));
+        slot.classList.add("still");
+        slot.ariaHidden = true;
+        says.remove();
+        Object.assign(key, { ariaPressed: gone.includes(t), ariaLabel: `erase ${word}`, onclick: () => touch(t) });
+        show(now[t], d.a[t]);
         return box;
       }));
-      const flip = flipped();
       if (flip && rank && gone.length === attn.flips(d, attn.order(d, rank))) tried[rank] = gone.length;
-      show(d, now, flip ? `flipped from ${own.toFixed(2)}` : `the whole sentence: ${own.toFixed(2)}`);
-      const least = fewest > 0 && fewest < d.w.length ? `least possible: ${fewest}` : "least possible: all of them";
-      why.replaceChildren(element("b", "", `Erased: ${gone.length}`), ` of ${d.w.length}; ${least}.`,
-        flip ? ` ${gone.length === fewest ? "As few as can be." : `${gone.length - fewest} more than needed.`}` : "");
-      for (const key of ranks.children) key.textContent = ORDERS[key.dataset.key] + (tried[key.dataset.key] ? `: ${tried[key.dataset.key]}` : "");
-      press(ranks, key => key === rank);
-      Object.assign(root.dataset, { erased: gone.length, fewest });
+      show(d, now, flip ? `flipped from ${own}` : `the whole sentence: ${own}`);
+      const least = fewest > 0 && fewest < d.w.length ? fewest : "all of them", more = gone.length - fewest;
+      why.replaceChildren(element("b", "", `Erased: ${gone.length}`), ` of ${d.w.length}; least possible: ${least}.`,
+        flip ? ` ${more ? `${more} more than needed` : "As few as can be"}.` : "");
+      for (const key of ranks.children) key.textContent = [ORDERS[key.dataset.key], tried[key.dataset.key]].filter(Boolean).join(": ");
+      ranks.show(rank);
+      told(root, { erased: gone.length, fewest });
     }
-
     function open(i) {
       [d, gone, rank, tried] = [sentences[i], [], "attention", {}];
-      press(pick, (_, j) => i === j);
+      pick.show(i);
       draw();
     }
     open(0);
   }
 
   /* The same sentences in every trained model. Weights are stored in thousandths. */
-  const NAMES = { lstm: "BiLSTM", cnn: "CNN", average: "no context", transformer: "transformer", learned: "learned", uniform: "uniform",
-    adversary: "trained adversary", farthest: "farthest, same answer" };
-  const HEADS = { encoder: "encoder", kind: "attention", seed: "seed" };
+  const NAMES = { ...READERS, cnn: "CNN", transformer: "transformer", adversary: "trained adversary", farthest: "farthest, same answer" };
+  const FIELDS = { encoder: "encoder", kind: "attention", seed: "seed" };
   function strips(root) {
-    const { sentences, models } = JSON.parse(root.dataset.models), shown = element("div", "attn-strips", undefined, { "aria-live": "polite" });
-    const first = models[0], fields = Object.keys(HEADS);
+    const { sentences, models } = JSON.parse(root.dataset.models), fields = Object.keys(FIELDS), [shown] = made(`<div class="attn-strips" aria-live="polite"></div>`);
+    const first = models[0], shares = a => a.map(x => x / 1000);
     let now = first;
     const rows = fields.map(field => {
-      const values = [...new Set(models.map(model => String(model[field])))], row = group("attn-keys", HEADS[field]);
-      row.append(element("small", "", HEADS[field]));
-      for (const value of values) {
-        const key = element("button", "", NAMES[value] ?? value, { type: "button", "data-key": value });
-        key.onclick = () => choose(field, value);
-        row.append(key);
-      }
-      return row;
+      const values = new Set(models.map(model => model[field])), texts = [...values].map(value => [value, NAMES[value] ?? value]);
+      return buttons("attn-keys", FIELDS[field], Object.fromEntries(texts), value => choose(field, value), FIELDS[field]);
     });
     fill(root, ...rows, shown);
     /* The model with this value that shares most with the one shown. */
@@ -730,21 +728,21 @@ if (typeof document !== "undefined") {
       draw();
     }
     function draw() {
-      const shares = a => a.map(x => x / 1000);
-      rows.forEach((row, i) => press(row, key => key === String(now[fields[i]])));
-      root.style.setProperty("--hue", `var(--attn-${now.encoder})`);
+      rows.forEach((row, i) => row.show(now[fields[i]]));
+      root.style.setProperty("--hue", hue(now.encoder));
       shown.replaceChildren(...sentences.map((words, i) => {
         const a = shares(now.a[i]), line = element("p", "attn-strip"), distance = attn.jsd(a, shares(first.a[i]));
-        const note = now === first ? "" : `, JSD ${distance.toFixed(2)} to the first`;
-        line.append(element("b", "", `${side(now.p[i])} ${now.p[i].toFixed(2)}`), element("small", "", note), element("br"));
+        line.append(element("b", "", `${side(now.p[i])} ${now.p[i].toFixed(2)}`),
+          element("small", "", now === first ? "" : `, JSD ${distance.toFixed(2)} to the first`), element("br", ""));
         words.forEach((word, t) => {
-          const mark = element("span", "", word, { title: a[t].toFixed(3), style: `--w:${a[t]}` });
+          const mark = Object.assign(element("span", "", word), { title: a[t].toFixed(3) });
+          mark.style.setProperty("--w", a[t]);
           if (a[t] >= 0.095) mark.append(element("small", "", a[t].toFixed(2).slice(1)));
           line.append(mark, " ");
         });
         return line;
       }));
-      Object.assign(root.dataset, { key: `${now.encoder} ${now.kind} ${now.seed}` });
+      told(root, { key: `${now.encoder} ${now.kind} ${now.seed}` });
     }
     draw();
   }
@@ -753,37 +751,36 @@ if (typeof document !== "undefined") {
      BiLSTM lies. data-dial: {stops: [κ], names: {measure: text}, sets: {name: {measure: [[mean, low, high] a stop]}},
      lstm: {name: {measure: mean}}}. */
   function dial(root) {
-    const { stops, names, sets, lstm } = JSON.parse(root.dataset.dial), share = x => `${100 * Math.min(1, Math.max(0, x))}%`;
+    const { stops, names, sets, lstm } = JSON.parse(root.dataset.dial);
     let now = Object.keys(sets)[0];
-    const pick = buttons("attn-pick", "data set", Object.fromEntries(Object.keys(sets).map(name => [name, name])), name => draw((now = name)));
-    const line = element("label", "attn-dial"), told = element("output", "", "", { "aria-live": "polite" });
-    const range = element("input", "", undefined, { type: "range", min: 0, max: stops.length - 1, value: 0, step: 1, "aria-label": "share of the text's mean in each word" });
-    line.append(element("span", "", "the word alone"), range, element("span", "", "the text alone"));
-    const rows = element("div", "attn-gauges");
-    const gauges = Object.entries(names).map(([measure, name]) => {
-      const row = element("div", "attn-gauge"), slot = element("div", "slot"), value = element("b");
-      const marks = ["was", "now", "reach", "lstm"].map(kind => element("i", kind));
-      slot.append(...marks);
-      row.append(element("span", "", name), slot, value);
-      rows.append(row);
-      return { measure, marks, value };
-    });
-    fill(root, pick, line, told, rows, element("p", "attn-keys-of", "Bars: mean of five seeds, with its 95% interval. Thin line: κ = 0. Red line: the BiLSTM."));
-    range.oninput = () => draw();
+    const pick = buttons("attn-pick", "data set", same(Object.keys(sets)), name => draw((now = name)));
+    const parts = made(`<label class="attn-dial"><span>the word alone</span><input type="range" min="0" value="0" aria-label="share of the text's mean in each word"><span>the text alone</span></label>
+      <output aria-live="polite"></output><div class="attn-gauges"></div>
+      <p class="attn-keys-of">Bars: mean of five seeds, with its 95% interval. Thin line: κ = 0. Red line: the BiLSTM.</p>`);
+    const [{ children: [, range] }, says, rows] = parts;
+    range.max = stops.length - 1;
+    range.value = 0;
+    rows.append(...Object.values(names).map(name => {
+      const [row] = made(`<div class="attn-gauge"><span></span><div class="slot"><i class="was"></i><i class="now"></i><i class="reach"></i><i class="lstm"></i></div><b></b></div>`);
+      row.firstChild.textContent = name;
+      return row;
+    }));
+    fill(root, pick, ...parts);
+    range.oninput = draw;
     function draw() {
       const stop = Number(range.value);
-      press(pick, key => key === now);
-      told.textContent = `κ = ${stops[stop]}: ${percent(1 - stops[stop])} word, ${percent(stops[stop])} mean of the text`;
-      range.setAttribute("aria-valuetext", told.textContent);
-      for (const { measure, marks: [was, bar, reach, other], value } of gauges) {
-        const found = sets[now][measure], [mean, low, high] = found[stop];
+      pick.show(now);
+      says.textContent = range.ariaValueText = `κ = ${stops[stop]}: ${percent(1 - stops[stop])} word, ${percent(stops[stop])} mean of the text`;
+      Object.keys(names).forEach((measure, k) => {
+        const [, slot, value] = rows.children[k].children, [was, bar, reach, other] = slot.children;
+        const found = sets[now][measure], [mean, low, high] = found[stop], there = lstm[now][measure];
         was.style.left = share(found[0][0]);
         bar.style.width = share(mean);
         reach.style.cssText = `left:${share(low)};width:calc(${share(high)} - ${share(low)})`;
-        other.style.cssText = measure in lstm[now] ? `left:${share(lstm[now][measure])}` : "display:none";
+        other.style.cssText = there === undefined ? "display:none" : `left:${share(there)}`;
         value.textContent = mean.toFixed(2);
-      }
-      Object.assign(root.dataset, { stop, set: now });
+      });
+      told(root, { stop });
     }
     draw();
   }
@@ -792,34 +789,31 @@ if (typeof document !== "undefined") {
      data-tiles: {pieces, models: {name: [a row a layer: {p: [], a: []}]}, layers: [names]}. */
   const VIEWS = { p: "what it decides alone", a: "how much attention it gets" };
   function tiles(root) {
-    const { pieces, models, layers } = JSON.parse(root.dataset.tiles), figure = document.getElementById(root.dataset.figure);
+    const { pieces, models, layers } = JSON.parse(root.dataset.tiles);
     let model = Object.keys(models)[0], view = "p", at = [layers.length - 1, 0]; // layer and piece of the chosen tile
-    const choices = buttons("attn-keys", "Network", Object.fromEntries(Object.keys(models).map(name => [name, name])), name => draw((model = name)));
+    const choices = buttons("attn-keys", "Network", same(Object.keys(models)), name => draw((model = name)));
     const views = buttons("attn-keys", "Tiles show", VIEWS, name => draw((view = name)));
-    const table = element("table", "attn-tiles", undefined, { "aria-label": "Tiles: layers down, pieces across; arrow keys move" });
-    const detail = element("p", "attn-why", "", { "aria-live": "polite" });
-    const head = element("tr"), body = element("tbody"), top = element("thead");
-    head.append(element("th", "", "layer", { scope: "col" }));
-    for (const piece of pieces) {
-      const cell = element("th", "", undefined, { scope: "col" });
-      cell.append(element("span", "", piece));
-      head.append(cell);
-    }
-    head.append(element("th", "count", "−", { scope: "col", "aria-label": "pieces that decide negative" }));
-    top.append(head);
-    const counts = [], cells = layers.map((name, layer) => {
-      const row = element("tr"), keys = pieces.map((_, piece) => {
-        const cell = element("td"), key = element("button", "", "", { type: "button" });
+    const [table, detail] = made(`<table class="attn-tiles" aria-label="Tiles: layers down, pieces across; arrow keys move"><thead><tr>
+      <th scope="col">layer</th><th scope="col" class="count" aria-label="pieces that decide negative">−</th></tr></thead><tbody></tbody></table>
+      <p class="attn-why" aria-live="polite"></p>`);
+    const heading = (scope, ...inside) => {
+      const cell = Object.assign(element("th", ""), { scope });
+      cell.append(...inside);
+      return cell;
+    };
+    table.rows[0].lastElementChild.before(...pieces.map(piece => heading("col", element("span", "", piece))));
+    const rows = layers.map(name => table.tBodies[0].insertRow());
+    const cells = rows.map((row, layer) => {
+      row.append(heading("row", layers[layer]));
+      const keys = pieces.map((_, piece) => {
+        const key = Object.assign(element("button", ""), { type: "button" });
         key.onclick = key.onfocus = () => choose(layer, piece);
-        cell.append(key);
-        return { cell, key };
+        row.insertCell().append(key);
+        return key;
       });
-      counts[layer] = element("td", "count");
-      row.append(element("th", "", name, { scope: "row" }), ...keys.map(({ cell }) => cell), counts[layer]);
-      body.append(row);
-      return keys.map(({ key }) => key);
+      row.insertCell().className = "count";
+      return keys;
     });
-    table.append(top, body);
     table.onkeydown = event => {
       const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
       const next = step && cells[at[0] + step[0]]?.[at[1] + step[1]];
@@ -834,46 +828,43 @@ if (typeof document !== "undefined") {
       tell();
     }
     function tell() {
-      const [layer, piece] = at, p = models[model].map(row => row.p[piece]), share = models[model][layer].a[piece];
-      detail.replaceChildren(element("b", "", `“${pieces[piece]}”`), ` after layer ${layers[layer]}: ${side(p[layer])} ${p[layer].toFixed(2)} with all the attention; it gets ${percent(share)}. `
+      const [layer, piece] = at, p = models[model].map(row => row.p[piece]), gets = models[model][layer].a[piece];
+      detail.replaceChildren(element("b", "", `“${pieces[piece]}”`), ` after layer ${layers[layer]}: ${side(p[layer])} ${p[layer].toFixed(2)} with all the attention; it gets ${percent(gets)}. `
         + `Layer by layer: ${p.map(value => value.toFixed(2)).join(", ")}.`);
       cells.forEach((row, i) => row.forEach((key, j) => key.classList.toggle("chosen", i === layer && j === piece)));
-      Object.assign(root.dataset, { model, view, layer, piece, p: p[layer].toFixed(6), share: share.toFixed(6) });
+      told(root, { layer, piece, p: p[layer], share: gets });
     }
     function draw() {
       cells.forEach((row, layer) => {
-        const { p, a } = models[model][layer];
+        const { p, a } = models[model][layer], weights = view === "a";
         row.forEach((key, piece) => {
-          key.className = view === "a" ? "share" : side(p[piece]);
-          key.style.setProperty("--sure", view === "a" ? Math.min(1, 1.6 * a[piece]) : Math.abs(2 * p[piece] - 1));
-          key.textContent = view === "a" ? Math.round(100 * a[piece]) : p[piece] > 0.5 ? "+" : "−";
-          key.setAttribute("aria-label", `${pieces[piece]}, layer ${layers[layer]}: ${view === "a" ? percent(a[piece]) : `${side(p[piece])} ${p[piece].toFixed(2)}`}`);
+          key.className = weights ? "share" : side(p[piece]);
+          key.style.setProperty("--sure", weights ? Math.min(1, 1.6 * a[piece]) : Math.abs(2 * p[piece] - 1));
+          key.textContent = weights ? Math.round(100 * a[piece]) : p[piece] > 0.5 ? "+" : "−";
+          key.ariaLabel = `${pieces[piece]}, layer ${layers[layer]}: ${weights ? percent(a[piece]) : `${side(p[piece])} ${p[piece].toFixed(2)}`}`;
           key.tabIndex = layer === at[0] && piece === at[1] ? 0 : -1;
         });
-        counts[layer].textContent = p.filter(value => value <= 0.5).length;
+        rows[layer].lastChild.textContent = p.filter(value => value <= 0.5).length;
       });
-      press(choices, key => key === model);
-      press(views, key => key === view);
+      choices.show(model);
+      views.show(view);
       tell();
     }
-    root.replaceChildren(choices, views, table, detail);
-    figure?.classList.add("attn-alive");
-    figure?.querySelector("svg").after(root);
+    replace(root, choices, views, table, detail);
     draw();
   }
 
   const plays = { move, triangle, erase, strips, dial, tiles };
   /* A second link for the keyboard, after the theme's to the page's text: to the first thing to play with. */
   function shortcut(root) {
-    const box = element("div", "skip-link d-print-none"), link = element("a", "", "Skip to the first element to play with", { href: "#attn-play" });
     root.id ||= "attn-play";
-    link.href = `#${root.id}`;
-    link.onclick = event => {
+    const [box] = made(`<div class="skip-link d-print-none"><a>Skip to the first element to play with</a></div>`);
+    box.firstChild.href = `#${root.id}`;
+    box.firstChild.onclick = event => {
       event.preventDefault();
       root.scrollIntoView();
       root.querySelector("button, input, [tabindex='0']")?.focus();
     };
-    box.append(link);
     const first = document.querySelector(".skip-link");
     first ? first.after(box) : document.body.prepend(box);
   }

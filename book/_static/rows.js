@@ -15,67 +15,54 @@
   if (typeof module !== "undefined") { module.exports = { number, order, keep }; return; }
 
   const AT_ONCE = 50; // rows in sight; the others wait outside the page
-
-  // A long table is text inside <noscript>: with this script its rows never become elements of the page all at once.
-  function unpack(box) {
-    const stored = box.querySelector("noscript");
-    if (!stored) return { table: box, insert: () => {} };
-    const table = new DOMParser().parseFromString(stored.textContent, "text/html").body.firstElementChild;
-    return { table, insert: () => stored.replaceWith(table) };
-  }
-
-  function button(text, label, act) {
-    const made = Object.assign(document.createElement("button"), { type: "button", textContent: text, onclick: act });
-    if (label) made.setAttribute("aria-label", label);
-    return made;
-  }
+  const BAR = `<div class="attn-filters"><label>search <input type="search"></label><output aria-live="polite"></output>
+    <button type="button" aria-label="previous rows">‹</button><button type="button" aria-label="next rows">›</button></div>`;
 
   function enhance(box) {
-    const { table, insert } = unpack(box);
+    // A long table is text inside <noscript>: with this script its rows never become elements of the page all at once.
+    const stored = box.querySelector("noscript");
+    const table = stored ? new DOMParser().parseFromString(stored.textContent, "text/html").body.firstElementChild : box;
     const body = table.querySelector("tbody"), heads = [...table.querySelectorAll("thead th")], chosen = {};
     const rows = [...body.rows].map(row => ({ row, texts: [...row.cells].map(cell => cell.textContent.trim()) }));
-    const bar = document.createElement("div"), count = document.createElement("output");
+    box.insertAdjacentHTML("afterbegin", BAR);
+    const bar = box.firstElementChild, [search, count, back, on] = bar.children, input = search.lastChild;
     let first = 0, words = [];
-    bar.className = "attn-filters"; count.setAttribute("aria-live", "polite");
-    const back = button("‹", "previous rows", () => show(first - AT_ONCE));
-    const on = button("›", "next rows", () => show(first + AT_ONCE));
     const show = start => {
       const kept = rows.filter(one => keep(one.texts, chosen, words)), inSight = kept.slice(start, start + AT_ONCE);
-      const all = rows.length.toLocaleString("en");
       first = start;
       body.replaceChildren(...inSight.map(one => one.row));
-      back.disabled = first === 0; on.disabled = first + AT_ONCE >= kept.length;
-      count.textContent = kept.length > AT_ONCE
-        ? `${first + 1}–${first + inSight.length} of ${kept.length.toLocaleString("en")} rows`
-        : `${kept.length} of ${all} rows`;
-      if (table !== box) table.scrollTop = 0;
+      back.disabled = first === 0;
+      on.disabled = first + AT_ONCE >= kept.length;
+      const [seen, all] = [kept.length, rows.length].map(length => length.toLocaleString("en"));
+      count.textContent = kept.length > AT_ONCE ? `${first + 1}–${first + inSight.length} of ${seen} rows` : `${seen} of ${all} rows`;
+      if (stored) table.scrollTop = 0;
     };
     heads.forEach((head, column) => {
-      const sort = button(head.textContent, "", () => {
-        const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-        heads.forEach(other => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-        rows.sort((a, b) => order(a.texts[column], b.texts[column], sign));
-        show(0);
-      });
       if (head.hasAttribute("data-filter")) {
         const label = document.createElement("label"), select = document.createElement("select");
         const names = [...new Set(rows.map(one => one.texts[column]))].filter(Boolean);
-        select.append(new Option("all", ""), ...names.map(name => new Option(name, name)));
+        select.append(new Option("all", ""), ...names.map(name => new Option(name)));
         select.onchange = () => { chosen[column] = select.value; show(0); };
-        label.append(head.textContent + " ", select); bar.append(label);
+        label.append(head.textContent + " ", select);
+        search.before(label);
       }
-      if (head.textContent) head.replaceChildren(sort);
+      if (!head.textContent) return;
+      const sort = Object.assign(document.createElement("button"), { type: "button", textContent: head.textContent });
+      sort.onclick = () => {
+        const sign = head.ariaSort === "ascending" ? -1 : 1;
+        heads.forEach(other => (other.ariaSort = null));
+        head.ariaSort = sign > 0 ? "ascending" : "descending";
+        rows.sort((a, b) => order(a.texts[column], b.texts[column], sign));
+        show(0);
+      };
+      head.replaceChildren(sort);
     });
-    if (rows.length > AT_ONCE) {
-      const label = document.createElement("label"), input = document.createElement("input");
-      input.type = "search";
-      input.oninput = () => { words = input.value.toLowerCase().split(/\s+/).filter(Boolean); show(0); };
-      label.append("search ", input); bar.append(label);
-    }
-    bar.append(count);
-    if (rows.length > AT_ONCE) bar.append(back, on);
-    box.prepend(bar); show(0); insert();
+    input.oninput = () => { words = input.value.toLowerCase().split(/\s+/).filter(Boolean); show(0); };
+    back.onclick = () => show(first - AT_ONCE);
+    on.onclick = () => show(first + AT_ONCE);
+    if (rows.length <= AT_ONCE) [search, back, on].forEach(part => part.remove());
+    show(0);
+    stored?.replaceWith(table);
   }
 
   // A box that scrolls can be reached and moved by keys.

@@ -18,15 +18,28 @@ def answers_of(book: Path) -> dict[str, dict]:
 
 
 def check(label: str, *answer: object) -> bool:
-    """Whether an answer (a number, a word, or several) to the exercise `label` is right; prints what it looks like."""
-    answers = answers_of(Path(__file__).parents[1])
+    """Whether an answer (a number, a word, or several) to the exercise `label` is right; prints what it looks like.
+
+    AttnError for a label without answer, and where no answers.yml is found.
+    """
+    answers = answers_of(answers_folder())
     general = answers.pop("any")
     if label not in answers:
         raise AttnError(f"no answer is stored for the exercise {label!r}{nearest(label, answers)}")
     entry = answers[label]
-    wrong = mistake(entry, [item for value in answer for item in items_of(value)], general)
+    wrong = "nothing is entered"
+    if not any(value is ... for value in answer):
+        wrong = mistake(entry, [item for value in answer for item in items_of(value)], general)
     print(f"Not yet: {wrong}. Asked for: {entry['give']}." if wrong else "Right.")
     return not wrong
+
+
+def answers_folder() -> Path:
+    """Where `answers.yml` lies: in the clone, else in this folder or above it."""
+    for folder in (Path(__file__).parents[1], *(Path.cwd() / "here").parents):
+        if (folder / "answers.yml").is_file():
+            return folder
+    raise AttnError("answers.yml is not found: put it beside the notebook or above it; the course has it")
 
 
 def items_of(answer: Any) -> list:
@@ -62,11 +75,8 @@ def mistake(entry: dict, answer: list, general: dict) -> str:
         return general["count"]
     if same(sorted(answer, key=str), sorted(right, key=str), within):
         return general["order"]
-    if any(isinstance(item, str) for item in right + answer) or not same(
-        answer, right, max(3 * within, 0.05 * max(map(abs, right)))
-    ):
-        return general["other"]
-    return general["near"]
+    largest = max([abs(item) for item in right if not isinstance(item, str)], default=0)
+    return general["near" if same(answer, right, max(3 * within, 0.05 * largest)) else "other"]
 
 
 def same(first: list, second: list, within: float) -> bool:

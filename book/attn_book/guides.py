@@ -98,8 +98,6 @@ def seed_p(values: ArrayLike) -> float:
     values = np.asarray(values, float)
     if len(values) < 2:
         return math.nan
-    if np.ptp(values) == 0:
+    if not np.ptp(values):
         return float(values[0] == 0)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    t = abs(values.mean()) / error
-    return float(2 * scipy.special.stdtr(len(values) - 1, -t))
+    return float(scipy.stats.ttest_1samp(values, 0).pvalue)

@@ -23,15 +23,11 @@ def widget(
 
     sentences = [readings(text) for text in texts]
     if kind == "move":
-        notes = misread or {}
-        options["sentences"] = [
-            {"note": notes.get(text, ""), "by": by} for text, by in zip(texts, sentences, strict=True)
-        ]
+        options["sentences"] = [{"note": (misread or {}).get(text, ""), "by": readings(text)} for text in texts]
     elif texts:
-        sentences = [{"lstm": by["lstm"]} for by in sentences]
         options["sentences"] = [by["lstm"] for by in sentences]
-    if paper is None:
-        paper = PARTS.readings(sentences[0])
+        sentences = [{"lstm": options["sentences"][0]}]
+    paper = PARTS.readings(sentences[0]) if paper is None else paper
     display(HTML(PARTS.play(kind, options, paper)))
 
 

@@ -50,9 +50,7 @@ def pair_of_cells(rules: pd.DataFrame) -> list[str]:
         return ["–", "–"]
     off = rules[rules["verdict"] == "differs"]
     above = (off["ours"] > off["reported"]).all()
-    sign = ""
-    if len(off):
-        sign = " ▲" if above else " ▼"
+    sign = (" ▲" if above else " ▼") if len(off) else ""
     printed = number(rules["reported"].mean(), ".2f")
     ours = number(rules["ours"].mean(), ".2f")
     return [printed, ours + sign]
@@ -79,11 +77,11 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
     for item, rules in judged(rows).groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
         first = rules.iloc[0]
-        held = int((rules["verdict"] == "holds").sum())
-        undecided = int((rules["verdict"] == "undecided").sum())
+        verdicts = [*rules["verdict"]]
+        held, undecided = verdicts.count("holds"), verdicts.count("undecided")
         control = dealt[dealt["number"] == name].set_index("label")["dealt"]
         passes = control > first.reported if first.side == "above" else control < first.reported
-        dealt_too = bool(held and passes.size and passes.all())
+        dealt_too = held and passes.size and passes.all()
         if held:
             colour = "yes" if held == len(rules) and not dealt_too else "part"
         else:

@@ -1,60 +1,52 @@
 """The course in a box, by the plans of the page on teaching: `make course` writes _build/course, _build/course-kit.zip.
 
-    students/session-N/      a notebook without solutions, its tests for otter, slides without findings
-    instructors/             the same with solutions; a PDF a session; otter and nbgrader; a quiz; reports of projects
+    students/                a notebook a session with lines to fill in, tests for otter, answers, slides; no findings
+    instructors/             the same with solutions; a PDF a session; a quiz for Moodle; reports of projects
 
-A session's notebook holds the ten lines of its pages, with what they need (see `slicing`), and their exercises. Answers
-that a program can check are code cells; their keys lie in the students' copy only sealed, see `sealed`.
+A session's notebook holds the ten lines of its pages, with the imports they need, and their exercises.
 """
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from attn_book.exercises import answers_of
 from attn_build import PARTS, TEMPLATES, quiz, write
 from attn_build.pdf import link_from, printed
-from attn_build.plain import glued, plain, readable
+from attn_build.plain import glued, plain, readable, walk
 from attn_build.rendering import address
-from attn_build.sealed import seal
-from attn_build.slicing import needed, statements_of
 from attn_build.slides import FOLDER as SLIDES
 from attn_build.slides import PLAN, notes_of
-from attn_build.sources import convert, executed, numbers_of, pages, read_notebook, repository
+from attn_build.sources import KERNEL, convert, executed, numbers_of, pages, read_notebook, repository
 from attn_core.errors import AttnError
 
-CELL = "\0"
-"""Begins each cell of a page as one text, before its number."""
-
-LINES = re.MULTILINE | re.DOTALL
-EXERCISE = re.compile(r"^```\{exercise\} ?([^\n]*)\n:label: ([\w-]+)\n(.*?)^```$", LINES)
-SOLUTIONS = (
-    r"^```\{{solution\}} {label}\n:class: dropdown\n(.*?)^```$",
-    r"^```\{{solution-start\}} {label}\n:class: dropdown\n```$(.*?)^```\{{solution-end\}}$",
-)
 ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MULTILINE)
-PAGES_CHECK = "from attn_book import check\n"
-LINKS = PARTS.kit(SLIDES)
-COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
+FOR_STUDENTS = (
+    "Fill in the lines with `...`; the cell below each says whether the answer is right, or what kind of mistake it "
+    "looks like. Headings are pages of the book: the toys and figures that an exercise speaks of are there, and on the "
+    "slides."
+)
+FOR_INSTRUCTORS = "For instructors, with answers and solutions; plan, board and usual mistakes are in the PDF."
 
 
 @dataclass
 class Exercise:
-    """An exercise of a page; solution: cells, (is it code, text). entry: of answers.yml, None for an open question."""
+    """An exercise of a page; entry: of answers.yml, None for an open question."""
 
     label: str
     title: str
     text: str
-    solution: list[tuple[bool, str]]
     entry: dict | None
+    solution: list[NotebookNode] = field(default_factory=list)
 
     @property
     def variable(self) -> str:
@@ -68,16 +60,17 @@ class Exercise:
 
 @dataclass
 class Lesson:
-    """What a session takes of a page: its question, the cells of its ten lines, its exercises."""
+    """What a session takes of a page: its question, the cells of its ten lines, exercises, and code of all of it."""
 
     question: str
-    ten_lines: list[str]
+    ten_lines: list[NotebookNode]
     exercises: list[Exercise]
+    code: str
 
 
 @dataclass
 class Session:
-    """A plan: rows are (minutes, what, page); notes of `sessions.yml`, one a row; homework: labels."""
+    """A plan: rows are (minutes, what, page); notes of `sessions.yml`, one a row."""
 
     number: int
     title: str
@@ -102,99 +95,114 @@ class Session:
 
 def sessions(root: Path) -> list[Session]:
     """The five plans with all that they name."""
-    answers = answers_of(root / "book")
     notes = notes_of(root)
     text = pages(root)[PLAN].read_text(encoding="utf-8")
     plans = []
-    for number, title, plan in re.findall(r"^## (\d) · (.*?)\n(.*?)(?=^## |^\*Before)", text, LINES):
+    for number, title, plan in re.findall(r"^## (\d) · (.*?)\n(.*?)(?=^## |^\*Before)", text, re.MULTILINE | re.DOTALL):
         rows = ROW.findall(plan)
         names = dict.fromkeys(page for _, _, page in rows if page)
         own = notes[int(number)]
         if len(own["rows"]) != len(rows):
             raise AttnError(f"book/sessions.yml has {len(own['rows'])} rows for session {number}, its plan {len(rows)}")
-        lessons = [lesson(root, name, answers) for name in names]
-        homework = [lesson(root, name, answers) for name in own["also"]]
+        lessons, homework = ([lesson(root, name) for name in part] for part in (names, own["also"]))
         plans.append(Session(int(number), title, rows, own["rows"], lessons, homework))
     return plans
 
 
-def lesson(root: Path, name: str, answers: dict) -> Lesson:
+def lesson(root: Path, name: str) -> Lesson:
     """A page's question, ten lines and exercises; numbers of the text as the book prints them, where it is built."""
-    notebook = convert(name, root)
-    values = numbers_of(name, root)
-    readable(notebook, root, root, lambda page: None, values)
-    cells = notebook.cells
-    whole = "".join(f"{CELL}{i}\n{cell.metadata.get('myst', '')}\n" for i, cell in enumerate(cells))
-    exercises = []
-    for title, label, text in EXERCISE.findall(whole):
-        body = next(filter(None, (re.search(form.format(label=label), whole, LINES) for form in SOLUTIONS)))[1]
-        exercises.append(Exercise(label, title, text.strip(), solution(body, cells), answers.get(label)))
-    question = re.search(r"^# (.*)$", whole, re.MULTILINE)
-    return Lesson(question[1] if question else name, ten_lines(cells), exercises)
-
-
-def solution(body: str, cells: list[NotebookNode]) -> list[tuple[bool, str]]:
-    """(is it code, text) of a solution's cells; code has what it needs of the page before it."""
-    texts = re.split(rf"{CELL}(\d+)\n", body)
-    taken = [(False, plain(texts[0]).strip())]
-    for number, text in zip(map(int, texts[1::2]), texts[2::2], strict=True):
-        if cells[number].cell_type == "code":
-            source = cells[number].source.replace(PAGES_CHECK, "")  # the notebook has its own
-            before = needed(source, codes(cells[:number]))
-            taken.append((True, f"{before}\n\n\n{source}".strip()))
-        taken.append((False, plain(text).strip()))
-    return [(is_code, text) for is_code, text in taken if text]
-
-
-def codes(cells: list[NotebookNode]) -> list[str]:
-    """Code of a page without its generated cells."""
-    return [cell.source for cell in cells if cell.cell_type == "code" and "guard" not in cell.metadata["tags"]]
-
-
-def ten_lines(cells: list[NotebookNode]) -> list[str]:
-    """Parameters, what is needed, and the visible cells of *In ten lines* up to the first that prints; or none."""
-    tagged = [i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]]
-    heads = [i for i, cell in enumerate(cells) if "## In ten lines" in cell.source]
-    if not heads or not tagged:
-        return []
-    page = codes(cells)
-    shown: list[str] = []
-    below = method(cells[max(heads[0], tagged[0]) + 1 :])
-    for source, visible in reversed(below):  # of a folded cell only what those below it need
-        text = source if visible else needed("\n".join(shown), [source], page)
-        shown = [text, *shown] if text else shown
-    guard = cells[tagged[0] + 1].source
-    checks = [text for text in statements_of(guard) if text.startswith("page.guard(")]
-    before = needed("\n".join(shown), codes(cells[: heads[0]]), page)
-    return [cells[tagged[0]].source, "\n".join(["from attn_book import page", *checks, before]), *shown]
-
-
-def method(cells: list[NotebookNode]) -> list[tuple[str, bool]]:
-    """(source, is it visible) of code cells up to the first visible one that prints."""
-    inside = []
+    cells = convert(name, root).cells
+    taken = ten_lines(cells)
+    readable(NotebookNode(cells=cells), root, root, lambda page: None, numbers_of(name, root))
     for cell in cells:
-        hidden = [tag for tag in cell.metadata["tags"] if tag.startswith(("guard", "hide", "remove"))]
-        if cell.cell_type == "code" and "guard" not in hidden:
-            inside.append((cell.source, not hidden))
-            if not hidden and re.search(r"^\s*print\(", cell.source, re.MULTILINE):
-                break
-    return inside
+        cell.source = cell.metadata.get("myst", cell.source)
+    title = re.search(r"^# (.*)$", cells[0].source, re.MULTILINE)
+    return Lesson(title[1] if title else name, taken, *exercises_of(cells, answers_of(root / "book")))
+
+
+def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercise], str]:
+    """The exercises of a page with their solutions, and the page's code outside of these."""
+    found: dict[str, Exercise] = {}
+    code = []
+    for number, piece, within in walk(cells):
+        if piece.name == "exercise":
+            found[piece.label] = Exercise(piece.label, piece.argument, plain(piece.body), answers.get(piece.label))
+        elif cells[number].cell_type == "code" and within:
+            found[within].solution.append(new_code_cell(piece.text))
+        elif cells[number].cell_type == "code":
+            code.append(piece.text)
+        elif within or piece.name == "solution":
+            text = plain(piece.body if piece.name else piece.text).strip()
+            found[within or piece.argument].solution += [new_markdown_cell(text)] if text else []
+    return list(found.values()), "\n".join(code)
+
+
+def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """Parameters, the imports before, and *In ten lines* up to its first visible cell that prints; or nothing."""
+    head = next((i for i, cell in enumerate(cells) if "## In ten lines" in cell.source), None)
+    at = next((i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]), None)
+    if head is None or at is None:
+        return []
+    parsed = [statement for cell in codes(cells[:head]) for statement in ast.parse(cell.source).body]
+    imports = [ast.unparse(statement) for statement in parsed if isinstance(statement, ast.Import | ast.ImportFrom)]
+    guard = cells[at + 1].source
+    taken = [new_code_cell(cells[at].source), folded("\n".join([guard, *imports]))]
+    for cell in codes(cells[max(head, at + 1) + 1 :]):
+        hidden = {"hide-input", "remove-input", "remove-cell"} & set(cell.metadata["tags"])
+        taken.append(folded(cell.source) if hidden else new_code_cell(cell.source))
+        if not hidden and re.search(r"^\s*print\(", cell.source, re.MULTILINE):
+            break
+    return taken
+
+
+def codes(cells: list[NotebookNode]) -> list[NotebookNode]:
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def folded(source: str, **options) -> NotebookNode:
+    """A cell whose code is hidden until it is asked for, in JupyterLab and in Colab."""
+    return new_code_cell(source, metadata={"jupyter": {"source_hidden": True}, "cellView": "form"}, **options)
 
 
 # ---- notebooks -------------------------------------------------------------------------------------------------------
 
 
-def notebook_of(session: Session, root: Path, edition: str = "students") -> NotebookNode:
-    """A session's notebook for students, for instructors, or as a source of nbgrader."""
-    answers = answers_of(root / "book")
-    general = answers["any"]
-    own = {exercise.label: answers[exercise.label] for exercise in session.checked}
-    setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "", sealed=seal(own, general))
-    values = {"session": session, "edition": edition, "setup": setup.strip(), "general": general}
-    notebook = jupytext.reads(TEMPLATES.get_template("session.jinja").render(values), fmt="md:myst")
-    for number, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{number}"
-    return notebook
+def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookNode:
+    """A session's notebook, with lines to fill in or solved."""
+    setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
+    title = f"# Session {session.number} · {session.title}\n\n{FOR_INSTRUCTORS if solved else FOR_STUDENTS}"
+    cells = [
+        new_markdown_cell(title),
+        folded(f"{setup}\nfrom attn_book import check"),
+    ]
+    for part in session.lessons:
+        cells += cells_of(part, solved)
+    cells.append(new_markdown_cell("# Homework"))
+    for part in session.homework:
+        cells += cells_of(part, solved)
+    numbered = [NotebookNode({**cell, "id": f"cell-{number}"}) for number, cell in enumerate(cells)]
+    return new_notebook(cells=numbered, metadata={"kernelspec": KERNEL})
+
+
+def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
+    """A page's part of a session's notebook. Solutions may need any code of their page: it runs before them, unseen."""
+    yield new_markdown_cell(f"## {lesson.question}")
+    if lesson.ten_lines:
+        yield new_markdown_cell("The method on stored texts. Run it, then change a parameter.")
+        yield from lesson.ten_lines
+    if solved and codes([cell for exercise in lesson.exercises for cell in exercise.solution]):
+        yield folded(f"%%capture\n{lesson.code}")
+    for exercise in lesson.exercises:
+        yield new_markdown_cell(f"### Exercise: {exercise.title}\n\n{exercise.text}")
+        if exercise.entry:
+            answer = repr(exercise.entry["is"]) if solved else "..."
+            yield new_code_cell(f"{exercise.variable} = {answer}  # {exercise.entry['give']}")
+            yield new_code_cell(f'check("{exercise.label}", {exercise.variable})')
+        elif not solved:
+            yield new_markdown_cell("*Your answer:*")
+        if solved:
+            yield new_markdown_cell(f"**Solution** · `{exercise.label}`")
+            yield from exercise.solution
 
 
 # ---- the archive of all ----------------------------------------------------------------------------------------------
@@ -212,8 +220,9 @@ def write_course(root: str | Path | None = None) -> Path:
     every = sessions(root)
     for session in every:
         write_session(session, root, students / session.name, instructors)
-    quiz.write_quiz(root, every, notes_of(root), instructors / "quiz")
+    quiz.write_quiz(root, every, notes_of(root), instructors / "moodle.xml")
     copy_slides(root, students, instructors)
+    shutil.copy(root / "book" / "answers.yml", students)
     for path in sorted((root / "book" / "projects").glob("*.*")):
         folder = instructors if path.stem.endswith("-report") else students
         shutil.copy(path, made(folder / "projects" / path.name))
@@ -228,29 +237,31 @@ def write_course(root: str | Path | None = None) -> Path:
 
 def write_session(session: Session, root: Path, students: Path, instructors: Path) -> None:
     """A session's notebooks, tests and PDF."""
-    name = f"{session.name}.ipynb"
-    places = {
-        "students": students / name,
-        "instructors": instructors / name,
-        "nbgrader": instructors / "nbgrader" / "source" / session.name / name,
-    }
-    for edition, path in places.items():
-        nbformat.write(notebook_of(session, root, edition), made(path))
+    for folder in (students, instructors):
+        solved = folder == instructors
+        nbformat.write(notebook_of(session, root, solved), made(folder / f"{session.name}.ipynb"))
     general = answers_of(root / "book")["any"]
     for exercise in session.checked:
-        file = f"tests/{exercise.variable}.py"
-        write(students / file, "otter.jinja", exercise=exercise)
-        write(instructors / "otter" / session.name / file, "otter.jinja", exercise=exercise, general=general)
+        made(students / "tests" / f"{exercise.variable}.py").write_text(otter_test(exercise, general), encoding="utf-8")
     sheet = instructors / f"{session.name}.html"
     write(sheet, "instructor.html", guesses=guess_answers(root), html_of=quiz.html_of, session=session)
     printed(sheet, sheet.with_suffix(".pdf"))
 
 
+def otter_test(exercise: Exercise, general: dict) -> str:
+    """A file of otter's that checks an exercise; general: what may be told of any answer."""
+    told = f"mistake({exercise.entry}, items_of({exercise.variable}), {general}) or 'Right.'"
+    code = f">>> from attn_book.exercises import items_of, mistake\n>>> print({told})\nRight."
+    suite = {"cases": [{"code": code, "hidden": False}], "scored": True, "setup": "", "teardown": "", "type": "doctest"}
+    test = {"name": exercise.variable, "points": exercise.points, "suites": [suite]}
+    return f"OK_FORMAT = True\n\ntest = {test!r}\n"
+
+
 def guess_answers(root: Path) -> dict[str, str]:
     """Number of a guess -> its answer, from the page on teaching."""
     text = glued(pages(root)[PLAN].read_text(encoding="utf-8"), numbers_of(PLAN, root))
-    [key] = re.findall(r"^:::\{admonition\} The answers\n.*?\n(.*?)^:::$", text, LINES)
-    return dict(re.findall(r"\*\*(\d)\*\* (.*?)(?= \*\*\d\*\* |$)", key.strip()))
+    key = text.partition("{admonition} The answers\n")[2].partition("\n:::")[0]
+    return dict(re.findall(r"\*\*(\d)\*\* (.*?)(?= \*\*\d\*\* |$)", key))
 
 
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:
@@ -286,12 +297,12 @@ def publish(root: Path, kit: Path) -> None:
     if front.is_file():
         for archive in (kit, kit.with_name("course-students.zip")):
             shutil.copy(archive, front.parent / SLIDES)
-        link_from(front, LINKS)
+        link_from(front, PARTS.kit(SLIDES))
     setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)
-        notebook.cells.insert(0, new_code_cell(setup, id="setup", metadata=COLLAPSED))
+        notebook.cells.insert(0, folded(setup, id="setup"))
         nbformat.write(notebook, made(path))
 
 

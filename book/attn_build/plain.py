@@ -5,10 +5,14 @@ import ast
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
 
 from attn_build import PARTS
@@ -35,6 +39,52 @@ PLAIN = (
 
 MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
 """What begins a role, code, a formula or a link, as characters of HTML."""
+
+
+PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
+
+
+# ---- what a page is made of ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Piece:
+    """A directive of a page, or what stands between two of them (name: '', body: none). argument: behind its name."""
+
+    text: str
+    name: str = ""
+    argument: str = ""
+    label: str = ""
+    body: str = ""
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """A cell's directives and the text between them, in order."""
+    lines = text.splitlines()
+    at = 0
+    for token in PARSER.parse(text):
+        if token.type.endswith("fence") and token.level == 0 and token.info.startswith("{"):
+            begin, end = token.map or (at, at)
+            name, _, argument = token.info[1:].partition("}")
+            options = list(takewhile(lambda line: line.startswith(":"), token.content.splitlines()))
+            body = "\n".join(token.content.splitlines()[len(options) :])
+            labels = [option.removeprefix(":label: ") for option in options if option.startswith(":label: ")]
+            yield Piece("\n".join(lines[at:begin]))
+            yield Piece("\n".join(lines[begin:end]), name, argument.strip(), "".join(labels), body.strip())
+            at = end
+    yield Piece("\n".join(lines[at:]))
+
+
+def walk(cells: list[NotebookNode]) -> Iterator[tuple[int, Piece, str]]:
+    """(number of the cell, piece, label of the solution that it stands in or '') of a page; a cell of code is one."""
+    label = ""
+    for number, cell in enumerate(cells):
+        for piece in pieces(cell.source) if cell.cell_type == "markdown" else [Piece(cell.source)]:
+            if piece.name == "solution-end":
+                label = ""
+            yield number, piece, label
+            if piece.name == "solution-start":
+                label = piece.argument
 
 
 # ---- a page as plain Markdown ----------------------------------------------------------------------------------------

@@ -1,24 +1,21 @@
-"""A quiz for Moodle (its XML) and for Canvas and others (a package of QTI 2.1): the guesses, the ten statements, the
-exercises that a program can check. A slip of `answers.yml` becomes an answer of no points whose feedback names it."""
+"""A quiz as Moodle XML, which other platforms import too: the guesses, the ten statements, the exercises that a program
+can check. A slip of `answers.yml` becomes an answer of no points whose feedback names it."""
 
 import re
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
 
 from attn_book.exercises import answers_of, items_of, same, slips
-from attn_build import TEMPLATES, write
-from attn_build.sealed import LEAST, tolerance
+from attn_build import write
 from attn_build.slides import PLAN
 from attn_build.sources import numbers_of, pages
 
 KINDS = {"P": "plausible", "F": "faithful", "N": "neither"}
-BLANK = re.compile(r"\{1:[A-Z]+:(?:\\.|[^}])*\}")
-"""A part of an answer of several, as Moodle writes it."""
+LEAST = 0.001
+"""Tolerance of answers that are to be exact: no platform compares floats as they are."""
 
 
 @dataclass
@@ -65,7 +62,7 @@ def of_exercise(exercise: Any, general: dict) -> Question:
     entry = exercise.entry
     question = Question(exercise.label, exercise.title, exercise.text, items_of(entry["is"]), entry["give"])
     question.points = exercise.points
-    question.within = tolerance(entry)
+    question.within = max(entry.get("within", 0), LEAST)
     taken = [question.right]
     for parts, why in slips(entry, general):
         if not any(same(parts, before, question.within) for before in taken):
@@ -85,7 +82,7 @@ def guesses(root: Path, notes: dict) -> list[Question]:
         if all(name in values for name in names):
             right = [round(float(values[name]), 2) for name in names] or items_of(key.get("is", []))
             question = Question(f"guess-{number}", f"Guess {number}", text, right, key.get("give", ""))
-            question.within = tolerance(key)
+            question.within = key.get("within", LEAST)
             question.choices = key.get("choices", [])
             asked.append(question)
     return asked
@@ -103,21 +100,12 @@ def statements(root: Path, notes: dict) -> list[Question]:
     return asked
 
 
-# ---- the files -------------------------------------------------------------------------------------------------------
+# ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def write_quiz(root: Path, sessions: list, notes: dict, folder: Path) -> None:
-    """moodle.xml, qti.zip, and preview.html, which shows what stands in moodle.xml."""
+def write_quiz(root: Path, sessions: list, notes: dict, target: Path) -> None:
+    """All questions as one file of Moodle's."""
     general = answers_of(root / "book")["any"]
     asked = guesses(root, notes) + statements(root, notes)
     asked += [of_exercise(exercise, general) for session in sessions for exercise in session.checked]
-    tools = {"questions": asked, "html_of": html_of, "escaped": escaped}
-    moodle = folder / "moodle.xml"
-    write(moodle, "moodle.xml", **tools)
-    write(folder / "preview.html", "quiz.html", quiz=ElementTree.parse(moodle).getroot(), blank=BLANK)
-    with zipfile.ZipFile(folder / "qti.zip", "w", zipfile.ZIP_DEFLATED) as package:
-        for name in ("imsmanifest.xml", "test.xml"):
-            package.writestr(name, TEMPLATES.get_template(f"qti-{name}").render(tools))
-        for question in asked:
-            item = TEMPLATES.get_template("qti.xml").render(tools, question=question)
-            package.writestr(f"{question.name}.xml", item)
+    write(target, "moodle.xml", questions=asked, html_of=html_of, escaped=escaped)

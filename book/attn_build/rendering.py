@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import yaml
@@ -242,37 +242,20 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
 
 
 def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
-    """HTML forms of one page as one: what is the same in all once, what differs in columns, under `names`."""
-    sheets = [BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in paths]
-    blocks = [sheet.select(BLOCKS) for sheet in sheets]
-    texts = [[str(block) for block in sheet] for sheet in blocks]
-    begins = [0] * len(texts)
-    for text in [*shared(texts), None]:  # None: up to the end
-        ends = [position(own, text, begin) for own, begin in zip(texts, begins, strict=True)]
-        columns = ["".join(own[begin:end]) for own, begin, end in zip(texts, begins, ends, strict=True)]
-        if any(columns):
-            columns = [renamed(column, number) for number, column in enumerate(columns)]
-            twin = BeautifulSoup(PARTS.twin(zip(names, columns, strict=True)), "html.parser")
-            blocks[0][min(begins[0], len(blocks[0]) - 1)].insert_before(twin)
-            for block in blocks[0][begins[0] : ends[0]]:
-                block.extract()
-        begins = [end + 1 for end in ends]
+    """HTML forms of one page as one: what is the same in all once, what differs in columns, under `names`. They
+    have the same blocks: their text is one, but for the box below the title, which a page at its defaults lacks."""
+    sheets: list[Any] = [BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in paths]
+    for sheet in sheets:
+        if not sheet.select(".attn-changed"):
+            sheet.select_one("article h1").insert_after(sheet.new_tag("div"))
+    for same in zip(*(sheet.select(BLOCKS) for sheet in sheets), strict=True):
+        texts = [str(block) for block in same]
+        if len(set(texts)) > 1:
+            columns = [renamed(text, number) for number, text in enumerate(texts)]
+            twin = PARTS.twin(zip(names, columns, strict=True))
+            same[0].replace_with(BeautifulSoup(twin, "html.parser"))
     target.write_text(str(sheets[0]), encoding="utf-8")
     return target
-
-
-def position(texts: list[str], text: str | None, begin: int) -> int:
-    """Where a text stands from `begin` on; None: the end."""
-    return len(texts) if text is None else texts.index(text, begin)
-
-
-def shared(texts: list[list[str]]) -> list[str]:
-    """What stands in all lists, in this order."""
-    common = texts[0]
-    for others in texts[1:]:
-        matches = SequenceMatcher(None, common, others, autojunk=False).get_matching_blocks()
-        common = [text for start, _, size in matches for text in common[start : start + size]]
-    return common
 
 
 def renamed(text: str, number: int) -> str:

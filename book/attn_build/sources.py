@@ -25,6 +25,8 @@ from attn_build.plain import readable, values_of
 from attn_core.corpora.files import digest, replacing, say
 from attn_core.errors import AttnError
 
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
 # ---- finding pages ---------------------------------------------------------------------------------------------------
 
 
@@ -82,7 +84,7 @@ def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:
     name, path = locate(page, root)
     notebook = read_source(path)
     page_declares = declaration(notebook, name)
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook.metadata["kernelspec"] = KERNEL
 
     arguments = [repr(name), repr(page_declares.takes), repr(page_declares.reads)]
     arguments += [f"{key}={value!r}" for key, value in page_declares.defaults.items()]

@@ -1,7 +1,7 @@
 """The students' edition, cut from the executed pages before Sphinx sees them."""
 
-import re
 import shutil
+from collections import defaultdict
 from pathlib import Path
 
 import nbformat
@@ -9,14 +9,8 @@ from nbformat import NotebookNode
 
 from attn_book.exercises import answers_of
 from attn_build import TEMPLATES
-from attn_build.plain import glued, values_of
+from attn_build.plain import Piece, glued, pieces, values_of, walk
 
-SOLUTIONS = (
-    r"^```\{solution\} ([\w-]+)\n.*?^```$",
-    r"^```\{solution-start\} ([\w-]+)\n.*?^```\{solution-end\}\n```$",
-)
-FOR_TEACHERS = r"^(:{3,})\{admonition\}[^\n]*\n:class: [^\n]*attn-instructor.*?^\1$"
-LINES = re.MULTILINE | re.DOTALL
 FOR_TEACHERS_ALONE = shutil.ignore_patterns("attn_*", "answers.yml", "sessions.yml", "*-report*")
 
 
@@ -24,28 +18,24 @@ def student(notebook: NotebookNode, answers: dict) -> NotebookNode:
     """An executed page without its solutions; its numbers are put in first, since solutions may have made some. In the
     place of a solution stands how to ask `check`, where that knows the answer."""
     values = values_of(notebook)
-    texts = []  # all cells in one text, each behind \0 and its number: a solution may span several
-    for i, cell in enumerate(notebook.cells):
-        texts.append(f"\0{i}\n{glued(cell.source, values) if cell.cell_type == 'markdown' else ''}\n")
-    whole = "".join(texts)
     ask = TEMPLATES.get_template("check.jinja")
-
-    def in_its_place(solution: re.Match) -> str:
-        label = solution[1]
-        return ask.render(label=label, give=answers[label]["give"]) if label in answers else ""
-
-    for pattern in SOLUTIONS:
-        whole = re.sub(pattern, in_its_place, whole, flags=LINES)
-    whole = re.sub(FOR_TEACHERS, "", whole, flags=LINES)
-    cells = []
-    for i, text in re.findall(r"\0(\d+)\n([^\0]*)", whole):
-        cell = notebook.cells[int(i)]
+    for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = text.strip()
-        if cell.source:
-            cells.append(cell)
-    notebook.cells = cells
+            cell.source = glued(cell.source, values)
+    kept: dict[int, list[str]] = defaultdict(list)
+    for number, piece, within in walk(notebook.cells):
+        if piece.name in ("solution", "solution-start") and piece.argument in answers:
+            kept[number].append(ask.render(label=piece.argument, give=answers[piece.argument]["give"]))
+        elif not (within or piece.name.startswith("solution") or for_teachers(piece)):
+            kept[number].append(piece.text)
+    for number, cell in enumerate(notebook.cells):
+        cell.source = "\n".join(kept[number]).strip()
+    notebook.cells = [cell for cell in notebook.cells if cell.source]
     return notebook
+
+
+def for_teachers(piece: Piece) -> bool:
+    return piece.name == "admonition" and "attn-instructor" in piece.text
 
 
 def write_student(root: Path) -> Path:
@@ -56,8 +46,8 @@ def write_student(root: Path) -> Path:
     shutil.copytree(root / "book", target / "book", ignore=FOR_TEACHERS_ALONE)
     shutil.copy(root / "_config.yml", target)
     for path in (target / "book").rglob("*.md"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(FOR_TEACHERS, "", text, flags=LINES), encoding="utf-8")
+        kept = [piece.text for piece in pieces(path.read_text(encoding="utf-8")) if not for_teachers(piece)]
+        path.write_text("\n".join(kept), encoding="utf-8")
     for path in (target / "book").rglob("*.ipynb"):
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
     return target
