@@ -4,8 +4,8 @@ What a deletion changes is read from the shortened text. Where weights can be gi
 this word says; if the logits under any weights are the mean of these, as in the three papers, the rest is arithmetic.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,11 +26,11 @@ from attn_core.experiments.known import names_the_word
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
 from attn_core.experiments.tables import table
-from attn_core.measures import bootstrap_interval, tvd
+from attn_core.measures import seed_interval, tvd
 from attn_core.traces import Traces, attending_only, decisions, output_change, probabilities, totals, with_ties
 from attn_core.tracing.arguments import evaluating
-from attn_study.adapters import Adapter, Words, adapter_of
-from attn_study.numbers import mean_interval
+from attn_study.adapters import PROMPT, Adapter, Words, adapter_of
+from attn_study.numbers import mean_interval, share_interval
 
 TOKENS = 4096
 """Words read at once: a transformer keeps every layer's weights of them."""
@@ -42,13 +42,23 @@ NEAR = 0.1
 """A change of output that is called small there."""
 
 FEW = 10
-"""Of fewer texts no side is told: a bootstrap of a handful is too narrow."""
+"""Of fewer texts no side is told: the interval of a handful is too narrow."""
 
 CLOSE = 1e-3
 """Two logits are equal up to this, beside the largest."""
 
+HALF = 5e-3
+"""What bfloat16 may make of a sum of 1."""
+
+SAME = 1e-5
+"""What two readings of one text may differ by, beside the largest logit: rounding, no dropout."""
+
+SINK = 0.9
+"""Share of texts whose first word is the most attended, from which on it may be a sink."""
+
 QUESTIONS = {
     "top word": ("top", "chance"),
+    "behind the first": ("top_behind", "chance_behind"),
     "moved": ("moved", "moved_chance"),
     "ranks": ("tau", "tau_chance"),
     "dealt anew": ("stays", None),
@@ -63,19 +73,22 @@ SIDES = {"order": ("later", "sooner")}
 """What lies above chance and below it, where this is not MORE."""
 
 SENTENCES = {
-    "top word": "Deletion. In {value:.0%} ({low:.0%} to {high:.0%}) of {texts:.0f} texts the most attended word is the "
-    "word whose deletion moves the output most; a word drawn at random is in {chance:.0%}: {side}.",
+    "top word": "Deletion. In {value:.1%} ({low:.1%} to {high:.1%}) of {texts:.0f} texts the most attended word is the "
+    "word whose deletion moves the output most; a word drawn at random is in {chance:.1%}: {side}.",
+    "behind the first": "A sink? In nearly all texts the first word is the most attended. Of the words behind it the "
+    "most attended moves the output most in {value:.1%} ({low:.1%} to {high:.1%}) of {texts:.0f} texts; one drawn at "
+    "random in {chance:.1%}: {side}.",
     "moved": "Without its most attended word the output moves by {value:.3f} ({low:.3f} to {high:.3f}), without a word "
     "drawn at random by {chance:.3f}: {side}.",
-    "ranks": "Over all words, attention and deletion agree with a Kendall's tau of {value:.2f} ({low:.2f} to "
-    "{high:.2f}); 1 is the same order, 0 is chance: {side}.",
+    "ranks": "Over all words, attention and deletion agree with a Kendall's tau of {value:.3f} ({low:.3f} to "
+    "{high:.3f}); 1 is the same order, 0 is chance: {side}.",
     "dealt anew": "Dealt anew over the words of its text, attention moves the output by typically less than 0.1 in "
     "{value:.0%} ({low:.0%} to {high:.0%}) of the texts.",
     "locked": "In {value:.0%} ({low:.0%} to {high:.0%}) no attention at all can change the decision, as every word, "
     "given all the weight, gives it: there, moving weights tells nothing.",
     "equal weights": "Equal weights change {value:.0%} ({low:.0%} to {high:.0%}) of the decisions.",
     "order": "Order. Where erasing weights flips the decision with a word left ({texts:.0f} texts), attention's order "
-    "needs {value:.0%} ({low:.0%} to {high:.0%}) of the words, a random order {chance:.0%}: {side}.",
+    "needs {value:.1%} ({low:.1%} to {high:.1%}) of the words, a random order {chance:.1%}: {side}.",
 }
 """Test -> what its numbers say."""
 
@@ -91,17 +104,20 @@ VERDICTS = {
 class Check:
     """What `check` gives.
 
-    table: one row a test, its mean over texts (value) with a 95 % interval (low, high: bootstrap over texts), what
-    chance gives, side (1 above it, -1 below, 0 undecided, by the interval of the texts' differences; of fewer than FEW
-    texts 0), texts.
+    table: one row a test, its mean over texts (value) with a 95 % interval (low, high), what chance gives, side (1
+    where the interval lies above it, -1 below, else 0; of fewer than FEW texts 0), texts. The interval is
+    `numbers.share_interval` of top words, Student's t of each text's difference from its own chance where there is
+    one, else a bootstrap.
     documents: one row a text, whose doc_id is its place in the list. traces: attention, deletions and outputs; where
-    the model is a mean over words also what each contributes. not_run: test -> why it cannot be run.
+    the model is a mean over words also what each contributes. not_run: test -> why it cannot be run. outside: token
+    that is none of the text -> mean share of the attention that is on it.
     """
 
     table: pd.DataFrame
     documents: pd.DataFrame
     traces: Traces
     not_run: dict[str, str]
+    outside: pd.Series
 
     def report(self) -> str:
         """The verdict in words, a sentence a test, and which tests were not run."""
@@ -113,7 +129,11 @@ class Check:
         for name, row in self.table.iterrows():
             above, below = SIDES.get(str(name), MORE)
             side = {1: above, -1: below, 0: "undecided"}[row.side]
-            lines.append(SENTENCES[str(name)].format(**row.drop("side"), side=side))
+            sentence = SENTENCES[str(name)].format(**row.drop("side"), side=side)
+            lines.append(re.sub(r" \(nan.*?\)", "", sentence))
+        if len(self.outside):
+            shares = ", ".join(f"{token} {share:.0%}" for token, share in self.outside.nlargest(3).items())
+            lines.append(f"Apart. Of the attention {shares} is on no word of the text; the rest is scaled to 1.")
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
         lines.append(
             "Intervals: 95 %, over texts of one model; another training may differ. Under ten texts nothing is decided."
@@ -125,43 +145,50 @@ class Check:
 
 def check(
     model: Any,
-    texts: Sequence[str] | Sequence[Words],
-    labels: Sequence[int] | None = None,
+    texts: Iterable[str] | Iterable[Words],
+    labels: Iterable[int] | None = None,
     vocabulary: Sequence[str] | None = None,
     tokenizer: Any = None,
     seed: int = 0,
     progress: bool = True,
+    answers: Sequence[str] = (),
+    prompt: str = PROMPT,
 ) -> Check:
     """The book's tests that need no inner states, on any torch model with attention.
 
     Parameters
     ----------
-    model : object with three functions, Classifier, or a Hugging Face sequence classifier
+    model : object with three functions, Classifier, or a classifier or language model of Hugging Face
         The functions are those of `attn_study.adapters.Adapter`: tokens(text), the words that the attention is over;
         read(texts), attention (B, n) and logits (B, K) of B texts with n words each; and, where weights can be given,
-        give(texts, attention), the logits under these.
-    texts : list of str, or of lists of words
+        give(texts, attention), the logits under these. The networks that it holds are put into evaluation mode.
+    texts : iterable of str, or of lists of words
         Equal ones count once. A text of n words is read n times, n + 1 words more for weights that are given.
-    labels : list of int, optional
+    labels : iterable of int, optional
         True classes, 0 to K - 1, for `heat_map`.
     vocabulary : list of str, optional
         Of a classifier of this package.
     tokenizer : optional
-        Of a Hugging Face model; its attention is the last layer's in the row of [CLS].
+        Of a Hugging Face model; its attention is the last layer's in the row of the place that is classified, see
+        `attn_study.adapters.HuggingFace`.
     seed : int
         Of the random orders.
     progress : bool
         A bar with the time left.
+    answers, prompt : list of str, str
+        Of a language model: check(model, texts, tokenizer=…, answers=(" positive", " negative"), prompt="Review:
+        {text}\\nSentiment:"). The classes are the answers, as the next token.
 
     Returns
     -------
     Check
-        Its `report()`, which it prints as; `.table`, `.documents`, `.traces`, `.not_run`.
+        Its `report()`, which it prints as; `.table`, `.documents`, `.traces`, `.not_run`, `.outside`.
 
     Raises
     ------
     AttnError
-        A model without the functions; a text without words; an answer of another shape, or one that is no weights.
+        A model without the functions; a text without words; an answer of another shape, probabilities in place of
+        logits, or what is no weights; attention all on the first word; two answers to one text.
 
     Notes
     -----
@@ -189,15 +216,15 @@ def check(
     >>> print(checked.table.loc["top word", ["value", "chance"]].round(2).tolist(), list(checked.not_run))
     [0.78, 0.31] ['dealt anew', 'locked', 'equal weights', 'order']
     """
-    adapter = adapter_of(model, vocabulary, tokenizer)
-    module = getattr(adapter, "model", adapter)
-    with torch.inference_mode(), evaluating(module) if isinstance(module, nn.Module) else nullcontext():
+    texts = listed(texts, "text")
+    adapter = adapter_of(model, vocabulary, tokenizer, answers, prompt)
+    networks = [part for part in (adapter, *getattr(adapter, "__dict__", {}).values()) if isinstance(part, nn.Module)]
+    with torch.inference_mode(), evaluating(nn.ModuleList(networks)):
         words, doc_id = tokenised(adapter, texts)
-        label = np.full(len(texts), -1) if labels is None else np.asarray(labels)
-        if len(label) != len(texts):
-            raise AttnError(f"{len(label)} labels for {len(texts)} texts; give one a text")
+        label = classes_of(labels, len(texts), read_twice(adapter, max(words, key=len)))
         traces = deletions(adapter, words, doc_id, label[doc_id], progress)
-        columns = of_deletions(traces)
+        outside = [adapter.outside(text) for text in words] if hasattr(adapter, "outside") else []
+        columns = of_deletions(traces) | behind_the_first(traces)
         reason = why_not_given(adapter, words, traces)
         if not reason:
             alone = np.concatenate(
@@ -214,9 +241,9 @@ def check(
     documents = table(traces, **columns)
     not_run = {}
     for name, (column, _) in QUESTIONS.items():
-        if column not in documents:
+        if column not in documents and name != "behind the first":
             not_run[name] = reason or "This model's logits are no mean over its words, for which alone it can be told."
-    return Check(tested(documents), documents, traces, not_run)
+    return Check(tested(documents), documents, traces, not_run, pd.DataFrame(outside).fillna(0.0).mean())
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -227,13 +254,36 @@ def shown(items: Sequence, doing: str, progress: bool) -> tqdm:
     return tqdm(items, desc=doing, unit="text", delay=2, disable=not progress)
 
 
-def tokenised(adapter: Adapter, texts: Sequence) -> tuple[list[Words], ndarray]:
-    """The words of the different texts, and the places (D,) of these; AttnError for a text without words, and none."""
+def listed(items: Any, what: str) -> list:
+    """The texts, or labels, as a list; AttnError for what is none of these."""
+    single = not isinstance(items, Iterable) or isinstance(items, str | bytes | Mapping | pd.DataFrame)
+    values = [] if single else list(items)
+    if not values:
+        raise AttnError(f"there is no list of {what}s but {type(items).__name__}; give one, of a table frame['{what}']")
+    return values
+
+
+def classes_of(labels: Iterable[int] | None, texts: int, classes: int) -> ndarray:
+    """The true classes (D,), -1 where none is known; AttnError for what is no class of each text."""
+    if labels is None:
+        return np.full(texts, -1)
+    label = np.array(listed(labels, "label"))
+    if label.shape != (texts,):
+        raise AttnError(f"{len(label)} labels for {texts} texts; give one a text, a single number")
+    if label.dtype.kind not in "biuf" or not np.isin(label, range(max(2, classes))).all():
+        known = f"whole numbers from 0 to {max(2, classes) - 1}"
+        raise AttnError(f"labels= takes {known}, one a text; names become such by classes.index(name)")
+    return label.astype(int)
+
+
+def tokenised(adapter: Adapter, texts: list) -> tuple[list[Words], ndarray]:
+    """The words of the different texts, and the places (D,) of these; AttnError for a text that is none or empty."""
     place_of: dict[tuple[str, ...], int] = {}
-    if isinstance(texts, str) or not len(texts):
-        raise AttnError("there is no list of texts; give one, of one text at least")
     for place, text in enumerate(texts):
-        words = tuple(adapter.tokens(text) if isinstance(text, str) else text)
+        words = tuple(adapter.tokens(text)) if isinstance(text, str) else text
+        if not isinstance(words, tuple | list | ndarray) or not all(isinstance(word, str) for word in words):
+            raise AttnError(f"text {place} is {text!r:.40}, no text and no list of words; leave it out")
+        words = tuple(words)
         if not words:
             raise AttnError(f"text {place} has no words; leave it out")
         place_of.setdefault(words, place)
@@ -252,9 +302,21 @@ def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
             f"read() gave attention {attention.shape} and logits {logits.shape} of {len(texts)} texts with {n} words; "
             f"({len(texts)}, {n}) and ({len(texts)}, K) are needed"
         )
-    if not np.isfinite(logits).all() or not (attention >= 0).all() or np.abs(attention.sum(1) - 1).max() > CLOSE:
+    if not np.isfinite(logits).all() or not (attention >= 0).all() or np.abs(attention.sum(1) - 1).max() > HALF:
         raise AttnError("read() gave attention that does not sum to 1 in each text, or logits that are not finite")
     return attention, logits
+
+
+def read_twice(adapter: Adapter, text: Words) -> int:
+    """How many logits K a model gives; AttnError where it answers otherwise when it reads a text again."""
+    first, second = (np.hstack(answers(adapter, [text])) for _ in range(2))
+    difference = np.abs(first - second).max()
+    if difference > SAME * (1 + np.abs(first).max()):
+        raise AttnError(
+            f"the same text read twice gave answers that differ by {difference:.2g}; something is drawn anew: put the "
+            "network into evaluation mode, .eval()"
+        )
+    return first.shape[1] - len(text)
 
 
 def given(adapter: Adapter, words: Words, attention: ndarray) -> ndarray:
@@ -278,14 +340,24 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
     attention = []
     logits = []
     without = []
+    ends = []  # weights of the first and the last word, in texts without one of their words
     for text in shown(words, "deleting", progress):
         weights, output = answers(adapter, [text])
         attention.append(weights[0])
         logits.append(output)
         if len(text) > 1:
-            without.append(answers(adapter, [text[:at] + text[at + 1 :] for at in range(len(text))])[1])
+            weights, output = answers(adapter, [text[:at] + text[at + 1 :] for at in range(len(text))])
+            without.append(output)
+            if len(text) > 2:
+                ends.append(weights[:, [0, -1]])
         else:
             without.append(np.full_like(output, np.nan))
+    if ends and (np.concatenate(ends) > 1 - SAME).all(axis=0).any():
+        raise AttnError(
+            "in every text all attention is on the first word, or the last, also where that is deleted: such is row 0 "
+            "of a causal model; give the row that is classified, mostly the last"
+        )
+    refuse_probabilities(np.concatenate([*logits, *without]))
     lengths = np.array([len(text) for text in words])
     score = np.log(np.maximum(np.concatenate(attention), np.finfo(float).tiny))
     largest = [np.log(weights.max()) for weights in attention]
@@ -302,6 +374,18 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
     change = output_change(traces, np.concatenate(without))
     _, kinds = np.unique(np.concatenate(words), return_inverse=True)
     return with_ties(replace(traces, leave_one_out=change), kinds)
+
+
+def refuse_probabilities(outputs: ndarray) -> None:
+    """AttnError where outputs (R, K) of all readings are no logits but, as it seems, probabilities."""
+    outputs = outputs[~np.isnan(outputs).any(axis=1)]
+    one = outputs.shape[1] == 1
+    sums = outputs.sum(axis=1)
+    if (outputs >= 0).all() and (sums <= 1 + HALF).all() and (len(outputs) >= FEW if one else (sums > 1 - HALF).all()):
+        raise AttnError(
+            "read() gave probabilities, it seems, as all lie in 0 to 1; give logits, or the logarithms of the "
+            "probabilities of each class (B, K)"
+        )
 
 
 def why_not_given(adapter: Adapter, words: list[Words], traces: Traces) -> str:
@@ -340,6 +424,22 @@ def of_deletions(traces: Traces) -> dict[str, ndarray]:
         "tau": kendall_ragged(traces.attention, size, traces.offsets)[0],
         "tau_chance": 0.0 * several,
     }
+
+
+def behind_the_first(traces: Traces) -> dict[str, ndarray]:
+    """Columns top_behind, chance_behind: the top word of each text without its first, which may be a sink; none where
+    fewer than SINK of the texts have it for their top word."""
+    several = traces.take(np.flatnonzero(traces.lengths > 2))
+    if len(several) < FEW or included(several.attention, several.offsets, 1)[several.offsets[:-1]].mean() < SINK:
+        return {}
+    behind = np.delete(np.arange(len(several.score)), several.offsets[:-1])
+    arrays = {
+        name: values[behind] for name, values in several.present("score", "contribution", "leave_one_out").items()
+    }
+    rest = replace(several, offsets=several.offsets - np.arange(len(several) + 1), **arrays)
+    columns = np.full((2, len(traces)), np.nan)
+    columns[:, traces.lengths > 2] = names_the_word(rest, rest), 1 / rest.lengths
+    return dict(zip(("top_behind", "chance_behind"), columns, strict=True))
 
 
 def of_weights(traces: Traces, seed: int) -> dict[str, ndarray]:
@@ -393,17 +493,15 @@ def tested(documents: pd.DataFrame) -> pd.DataFrame:
         if column not in documents:
             continue
         values = documents[[column, chance] if chance else [column]].dropna()
-        value, low, high, counted = mean_interval(values[column].to_numpy()[None])
-        side = 0
-        if chance and counted >= FEW:
-            least, most = bootstrap_interval(values[column] - values[chance])
-            side = int(least > 0) - int(most < 0)
-        rows[name] = {
-            "value": value,
-            "low": low,
-            "high": high,
-            "chance": values[chance].mean() if chance else np.nan,
-            "side": side,
-            "texts": counted,
-        }
+        own = values[column].to_numpy()
+        value, low, high, counted = mean_interval(own[None])
+        line = np.nan
+        if chance and counted:
+            by_chance = values[chance].to_numpy()
+            line = by_chance.mean()
+            low, high = np.clip(line + np.array(seed_interval(own - by_chance)), -1.0 if column == "tau" else 0.0, 1.0)
+            if column.startswith("top"):
+                low, high = share_interval(own, by_chance)
+        side = int(low > line) - int(high < line) if counted >= FEW else 0
+        rows[name] = {"value": value, "low": low, "high": high, "chance": line, "side": side, "texts": counted}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("test")

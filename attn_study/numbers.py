@@ -1,6 +1,7 @@
 """The numbers of a study: each text's under each seed, their means, and intervals over texts and seeds at once."""
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from attn_core.measures import jsd_ragged, without_nan
 from attn_core.traces import Traces, has_one_logit
 
 RESAMPLES = 1_000
+TAIL = 0.025
+TINY = 1e-9
 BRACKETED = 40
 RANKINGS = ("attention", "gradient", "random", "optimum")
 
@@ -160,6 +163,24 @@ def mean_interval(values: ndarray, least: float = 0.0) -> tuple[float, float, fl
     value = float(values[present].mean())
     counted = int(present.any(axis=0).sum())
     return value, *ends(value, sums[sizes > 0] / sizes[sizes > 0], counted, least), counted
+
+
+def share_interval(hits: ndarray, chance: ndarray) -> tuple[float, float]:
+    """The ends of a 95 % interval of a share, from hits (D,) and the chance (D,) that each has: Clopper & Pearson's.
+
+    It holds the mean chance unless the exact tail of a sum of such draws (Poisson binomial) is below 2.5 %. A hit that
+    ties share is a part of one; the tail counts it whole on the side of chance.
+    """
+    texts = len(hits)
+    total = hits.sum()
+    low = scipy.special.betaincinv(max(total, TINY), texts - total + 1, TAIL)
+    high = scipy.special.betaincinv(total + 1, max(texts - total, TINY), 1 - TAIL)
+    probability = reduce(np.convolve, np.stack([1 - chance, chance], axis=1))  # of 0 to D hits
+    if probability[int(total + TINY) :].sum() >= TAIL:
+        low = min(low, chance.mean())
+    if probability[: int(np.ceil(total - TINY)) + 1].sum() >= TAIL:
+        high = max(high, chance.mean())
+    return float(low), float(high)
 
 
 def interval(score: Callable, label: ndarray, outputs: ndarray) -> tuple[float, float, float, int]:
