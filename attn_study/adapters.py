@@ -1,6 +1,6 @@
 """What `check` asks of a model: three functions. Ready ones for the package's classifiers and for Hugging Face's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,10 +8,11 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import SPECIALS
 from attn_core.errors import AttnError, one_line
 from attn_core.models.classifier import Classifier, weighted_sum
-from attn_core.tracing.arguments import evaluating
+from attn_core.tracing.arguments import evaluating, inputs
 from attn_data.arrays import to_ids
 from attn_data.cleaning import cleaner_of
 
@@ -47,7 +48,7 @@ class OwnClassifier:
     def __init__(
         self,
         model: Any,
-        vocabulary: Sequence[str],
+        vocabulary: Sequence[str] | Mapping[str, int],
         clean: Callable[[str], Words] | None = None,
     ) -> None:
         if not isinstance(model, Classifier):
@@ -55,42 +56,32 @@ class OwnClassifier:
                 f"vocabulary= goes with a classifier of this package, not with {type(model).__name__}; of a Hugging "
                 "Face model give tokenizer="
             )
-        if not isinstance(vocabulary, Sequence | np.ndarray | pd.Series):
-            raise AttnError(
-                "vocabulary= is a list of words in the order of their ids; of a dict, sorted(it, key=it.get)"
-            )
-        if tuple(vocabulary[: len(SPECIALS)]) != SPECIALS:
-            raise AttnError(
-                f"a vocabulary begins with {' '.join(SPECIALS)}; give that of `encode`, such as data.vocabulary"
-            )
         rows = model.encoder.embedding.num_embeddings
-        if len(vocabulary) != rows:
+        if isinstance(vocabulary, Mapping):
+            vocabulary = sorted(vocabulary, key=vocabulary.__getitem__)
+        words = tuple(vocabulary) if isinstance(vocabulary, Iterable) else ()
+        if words[: len(SPECIALS)] != SPECIALS or len(words) != rows:
             raise AttnError(
-                f"vocabulary= has {len(vocabulary):,} words and the model {rows:,} vectors; give that of the texts it "
-                "was trained on"
+                f"vocabulary= holds the model's {rows:,} words by their ids, {' '.join(SPECIALS)} first; got "
+                f"{len(words):,}, give that of `encode`, such as data.vocabulary"
             )
         self.model = model
-        self.vocabulary = vocabulary
-        self.tokens = clean or cleaner_of(vocabulary)
+        self.vocabulary = words
+        self.tokens = clean or cleaner_of(words)
 
     def read(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
-        arguments = self.arguments(texts)
-        h, scores = self.model.states_and_scores(**arguments)
+        h, scores = self.model.states_and_scores(**self.arguments(texts))
         attention = scores.softmax(-1)
         return attention[:, 1:-1], self.model.decoder(weighted_sum(attention, h))
 
     def give(self, texts: list[Words], attention: Tensor) -> Tensor:
-        return self.model(**self.arguments(texts), imposed=torch.nn.functional.pad(attention, (1, 1)))
+        return self.model(**self.arguments(texts, attention.numpy().ravel()))
 
-    def arguments(self, texts: list[Words]) -> dict[str, Tensor]:
-        """ids (B, n + 2), start and end included, and lengths (B,)."""
+    def arguments(self, texts: list[Words], imposed: np.ndarray | None = None) -> dict[str, Tensor]:
+        """The texts, and weights (T,) of their words, as arguments of the model."""
         ids, offsets = to_ids(texts, self.vocabulary)
-        shape = (len(texts), len(texts[0]) + 2)
-        device = next(self.model.parameters()).device
-        return {
-            "ids": torch.as_tensor(ids.reshape(shape), dtype=torch.long, device=device),
-            "lengths": torch.as_tensor(np.diff(offsets), device=device),
-        }
+        rows = np.arange(len(texts))
+        return inputs(self.model, Documents(ids, offsets, rows, rows), rows, imposed)
 
 
 class HuggingFace:
@@ -110,8 +101,8 @@ class HuggingFace:
         Of the row; negative ones count from the end. By default where the model's head reads, found by its gradient: 0
         of BERT ([CLS]), -1 of GPT-2 or XLNet (the last token), the mean over all rows where it reads all.
     answers : list of str
-        Of a language model: two or more, the classes. Each is one piece behind the prompt, with its blank. Their logits
-        are those at the last token, or at the mask that the prompt holds.
+        Of a language model that goes on with a text: two or more, the classes. Each is one piece behind the
+        prompt, with its blank. Their logits are those of the next token.
     prompt : str
         What is read, {text} where the text stands.
 
@@ -137,15 +128,13 @@ class HuggingFace:
         self.model = model
         self.tokenizer = tokenizer
         self.prompt = prompt
-        encoded = self.encoded("a", return_special_tokens_mask=True, return_offsets_mapping=prompt != PROMPT)
+        encoded = self.encoded("a", return_offsets_mapping=True)
         ids = encoded["input_ids"]
-        inside = np.equal(encoded["special_tokens_mask"], 0)
-        if prompt != PROMPT:
-            begin, end = np.array(encoded["offset_mapping"]).T
-            inside = (begin <= prompt.index(PROMPT)) & (end > prompt.index(PROMPT))
-        if not inside.any():
+        at = prompt.index(PROMPT)
+        inside = [place for place, (start, end) in enumerate(encoded["offset_mapping"]) if start <= at < end]
+        if not inside:
             raise AttnError("tokenizer= reads nothing of the text 'a'; give the one that the model was trained with")
-        first, last = np.flatnonzero(inside)[[0, -1]]
+        first, last = inside[0], inside[-1]
         self.before = ids[:first]
         self.after = ids[last + 1 :]
         types = encoded.get("token_type_ids", [0] * len(ids))
@@ -208,22 +197,19 @@ class HuggingFace:
         return self.model(input_ids=ids, attention_mask=torch.ones_like(ids), output_attentions=True, **options)
 
     def ids_of(self, answers: Sequence[str]) -> list[int]:
-        """The piece of each answer, as it follows the prompt, or alone where the prompt holds a mask."""
+        """The piece of each answer, as it follows the prompt."""
         text = self.prompt.replace(PROMPT, "a")
         ids = self.tokenizer(text)["input_ids"]
         found: list[int] = []
         for answer in answers:
-            if self.tokenizer.mask_token_id in ids:
-                pieces = self.tokenizer(answer, add_special_tokens=False)["input_ids"]
-            else:
-                longer = self.tokenizer(text + answer)["input_ids"]
-                pieces = longer[len(ids) :] if longer[: len(ids)] == ids else []
-            if len(pieces) != 1 or pieces[0] in (self.tokenizer.unk_token_id, *found):
+            longer = self.tokenizer(text + answer)["input_ids"]
+            last = longer[-1]
+            if longer != [*ids, last] or last in (self.tokenizer.unk_token_id, *found):
                 raise AttnError(
                     f"answers=: '{answer[:40]}' is not one piece of its own behind prompt=; take one that is, with its "
                     "blank; the prompt ends in no blank, and the tokenizer adds no end token"
                 )
-            found += pieces
+            found.append(last)
         return found
 
     def found(self, text: Words, place: int | None) -> int | None:
@@ -243,14 +229,13 @@ class HuggingFace:
         logits = getattr(answer, "logits", None)
         if logits is None:
             raise AttnError(f"{name} has no head; load it by AutoModelForSequenceClassification, or a language model")
-        if logits.ndim != (3 if self.answers else 2):
+        if logits.ndim != (3 if self.answers else 2) or self.answers and last.triu(1).any():
             raise AttnError(
-                f"{name} is a classifier; leave answers= out"
-                if self.answers
-                else f"{name} gives logits of each token; of a language model give answers=(' positive', ' negative')"
+                f"{name}: answers=(' positive', ' negative') goes with a language model such as GPT-2, which needs it, "
+                "and with no other"
             )
         if place is None:
-            place = self.of_answer(last) if self.answers else self.of_head(answer)
+            place = -1 if self.answers else self.of_head(answer)
         row = row_of(answer, place)[0, len(self.before) :]
         if (row[: len(text)] > 0).sum() < 2:
             raise AttnError(
@@ -258,24 +243,14 @@ class HuggingFace:
             )
         return place
 
-    def of_answer(self, attention: Tensor) -> int:
-        """The place at which a language model answers: its mask, else the last. attention: (1, heads, L, L)"""
-        for ids, start in ((self.before, 0), (self.after, -len(self.after))):
-            if self.tokenizer.mask_token_id in ids:
-                return start + ids.index(self.tokenizer.mask_token_id)
-        if attention.triu(1).any():
-            raise AttnError(f"{type(self.model).__name__} fills masks; put {self.tokenizer.mask_token} into prompt=")
-        return -1
-
     def of_head(self, answer: Any) -> int | None:
         """The place that a classifier's head reads, by the gradient of its logits; None where it reads all, and where
         the gradient does not show it the place of [CLS], else the last."""
         states = answer.hidden_states[-1]  # (1, L, width)
-        weights = torch.arange(1.0, 1 + answer.logits.shape[1]).sqrt().to(answer.logits)  # no class outweighs another
         gradient = None
         if states.requires_grad:
-            gradient = torch.autograd.grad((answer.logits * weights).sum(), states, allow_unused=True)[0]
-        places = [] if gradient is None else gradient[0].abs().sum(1).nonzero()[:, 0].tolist()
+            (gradient,) = torch.autograd.grad(answer.logits.square().sum(), states, allow_unused=True)
+        places = [] if gradient is None else gradient[0].any(1).nonzero()[:, 0].tolist()
         if len(places) > 1:
             return None
         if places:
@@ -308,8 +283,8 @@ def refuse(model: Any, tokenizer: Any, answers: Sequence[str], prompt: str) -> N
     """AttnError for what cannot be right before anything is read."""
     name = type(model).__name__
     config = getattr(model, "config", None)
-    if not callable(tokenizer):
-        raise AttnError(f"tokenizer= is {tokenizer!r:.40}; give the object, as AutoTokenizer.from_pretrained('…') does")
+    if not getattr(tokenizer, "is_fast", False):
+        raise AttnError(f"tokenizer= is {tokenizer!r:.40}; give a fast one, as AutoTokenizer.from_pretrained('…') does")
     if config is None:
         raise AttnError(f"tokenizer= goes with a model of transformers; wrap {name}: `attn_study.adapters.Adapter`")
     if getattr(config, "is_encoder_decoder", False):
@@ -322,13 +297,13 @@ def refuse(model: Any, tokenizer: Any, answers: Sequence[str], prompt: str) -> N
         )
     if isinstance(answers, str) or len(answers) == 1:
         raise AttnError("answers= takes two texts or more, such as (' positive', ' negative')")
-    if prompt.count(PROMPT) != 1 or not (prompt == PROMPT or tokenizer.is_fast):
-        raise AttnError(f"prompt= holds {PROMPT} once, and takes a fast tokenizer")
+    if prompt.count(PROMPT) != 1:
+        raise AttnError(f"prompt= holds {PROMPT} once, where the text stands, as in 'Review: {PROMPT} Sentiment:'")
 
 
 def adapter_of(
     model: Any,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
     tokenizer: Any = None,
     answers: Sequence[str] = (),
     prompt: str = PROMPT,

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
-from attn_core.experiments.compared import included
+from attn_core.experiments.compared import agreement, included
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.echo import echo
 from attn_core.experiments.erasure import derived
@@ -27,7 +27,7 @@ from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
 from attn_core.experiments.tables import table
 from attn_core.measures import seed_interval, tvd
-from attn_core.traces import Traces, attending_only, decisions, output_change, probabilities, totals, with_ties
+from attn_core.traces import Traces, attending_only, decisions, maxima, output_change, probabilities, totals, with_ties
 from attn_core.tracing.arguments import evaluating
 from attn_study.adapters import PROMPT, Adapter, Words, adapter_of
 from attn_study.numbers import mean_interval, share_interval
@@ -132,7 +132,7 @@ class Check:
             sentence = SENTENCES[str(name)].format(**row.drop("side"), side=side)
             lines.append(re.sub(r" \(nan.*?\)", "", sentence))
         if len(self.outside):
-            shares = ", ".join(f"{token} {share:.0%}" for token, share in self.outside.nlargest(3).items())
+            shares = ", ".join(f"{token!r} {share:.0%}" for token, share in self.outside.nlargest(3).items())
             lines.append(f"Apart. Of the attention {shares} is on no word of the text; the rest is scaled to 1.")
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
         lines.append(
@@ -147,7 +147,7 @@ def check(
     model: Any,
     texts: Iterable[str] | Iterable[Words],
     labels: Iterable[int] | None = None,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
     tokenizer: Any = None,
     seed: int = 0,
     progress: bool = True,
@@ -166,7 +166,7 @@ def check(
         Equal ones count once. A text of n words is read n times, n + 1 words more for weights that are given.
     labels : iterable of int, optional
         True classes, 0 to K - 1, for `heat_map`.
-    vocabulary : list of str, optional
+    vocabulary : list of str, or mapping to ids, optional
         Of a classifier of this package.
     tokenizer : optional
         Of a Hugging Face model; its attention is the last layer's in the row of the place that is classified, see
@@ -239,10 +239,9 @@ def check(
             else:
                 columns |= of_given(adapter, words, traces, flat, seed, progress)
     documents = table(traces, **columns)
-    not_run = {}
-    for name, (column, _) in QUESTIONS.items():
-        if column not in documents and name != "behind the first":
-            not_run[name] = reason or "This model's logits are no mean over its words, for which alone it can be told."
+    reason = reason or "This model's logits are no mean over its words, for which alone it can be told."
+    not_run = {name: reason for name, (column, _) in QUESTIONS.items() if column not in documents}
+    not_run.pop("behind the first", None)
     return Check(tested(documents), documents, traces, not_run, pd.DataFrame(outside).fillna(0.0).mean())
 
 
@@ -295,8 +294,7 @@ def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
     n = len(texts[0])
     step = max(1, TOKENS // n)
     pairs = [adapter.read(texts[at : at + step]) for at in range(0, len(texts), step)]
-    attention = np.concatenate([numbers(weights) for weights, _ in pairs])
-    logits = np.concatenate([numbers(outputs) for _, outputs in pairs])
+    attention, logits = (np.concatenate(list(map(numbers, parts))) for parts in zip(*pairs, strict=True))
     if attention.shape != (len(texts), n) or logits.ndim != 2 or len(logits) != len(texts):
         raise AttnError(
             f"read() gave attention {attention.shape} and logits {logits.shape} of {len(texts)} texts with {n} words; "
@@ -360,13 +358,13 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
     refuse_probabilities(np.concatenate([*logits, *without]))
     lengths = np.array([len(text) for text in words])
     score = np.log(np.maximum(np.concatenate(attention), np.finfo(float).tiny))
-    largest = [np.log(weights.max()) for weights in attention]
+    offsets = np.cumsum([0, *lengths])
     outputs = np.concatenate(logits)
     traces = Traces(
         doc_id,
         label,
-        offsets=np.cumsum([0, *lengths]),
-        score=score - np.repeat(largest, lengths),
+        offsets,
+        score=score - np.repeat(maxima(score, offsets), lengths),
         contribution=np.repeat(outputs, lengths, axis=0),
         bias=np.zeros(outputs.shape[1]),
         spell=dict(zip(doc_id, words, strict=True)).__getitem__,
@@ -377,11 +375,15 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
 
 
 def refuse_probabilities(outputs: ndarray) -> None:
-    """AttnError where outputs (R, K) of all readings are no logits but, as it seems, probabilities."""
+    """AttnError where outputs (R, K) of all readings are no logits, it seems, but probabilities: they add up to 1, or
+    are one each, within 0 and 1 and on both sides of a half."""
     outputs = outputs[~np.isnan(outputs).any(axis=1)]
-    one = outputs.shape[1] == 1
     sums = outputs.sum(axis=1)
-    if (outputs >= 0).all() and (sums <= 1 + HALF).all() and (len(outputs) >= FEW if one else (sums > 1 - HALF).all()):
+    if outputs.shape[1] == 1:
+        seem = len(outputs) >= FEW and sums.min() < 0.5 < sums.max() <= 1
+    else:
+        seem = np.abs(sums - 1).max() < HALF
+    if seem and (outputs >= 0).all():
         raise AttnError(
             "read() gave probabilities, it seems, as all lie in 0 to 1; give logits, or the logarithms of the "
             "probabilities of each class (B, K)"
@@ -429,17 +431,17 @@ def of_deletions(traces: Traces) -> dict[str, ndarray]:
 def behind_the_first(traces: Traces) -> dict[str, ndarray]:
     """Columns top_behind, chance_behind: the top word of each text without its first, which may be a sink; none where
     fewer than SINK of the texts have it for their top word."""
-    several = traces.take(np.flatnonzero(traces.lengths > 2))
-    if len(several) < FEW or included(several.attention, several.offsets, 1)[several.offsets[:-1]].mean() < SINK:
+    long = traces.lengths > 2
+    several = traces.take(np.flatnonzero(long))
+    first = several.offsets[:-1]
+    if len(several) < FEW or included(several.attention, several.offsets, 1)[first].mean() < SINK:
         return {}
-    behind = np.delete(np.arange(len(several.score)), several.offsets[:-1])
-    arrays = {
-        name: values[behind] for name, values in several.present("score", "contribution", "leave_one_out").items()
-    }
-    rest = replace(several, offsets=several.offsets - np.arange(len(several) + 1), **arrays)
+    assert several.leave_one_out is not None
+    attention, moved = (np.delete(values, first) for values in (several.attention, np.abs(several.leave_one_out)))
     columns = np.full((2, len(traces)), np.nan)
-    columns[:, traces.lengths > 2] = names_the_word(rest, rest), 1 / rest.lengths
-    return dict(zip(("top_behind", "chance_behind"), columns, strict=True))
+    columns[0, long] = agreement(attention, moved, several.offsets - np.arange(len(several) + 1), 1)
+    columns[1, long] = 1 / (several.lengths - 1)
+    return {"top_behind": columns[0], "chance_behind": columns[1]}
 
 
 def of_weights(traces: Traces, seed: int) -> dict[str, ndarray]:

@@ -44,7 +44,7 @@ QUESTIONS = {
 }
 """What is asked -> the numbers that answer it."""
 
-SIGNED = ("gain over equal weights", "top word beyond chance")
+SIGNED = "gain over equal weights"
 
 NO_DELETIONS = "deletions are not read of this model"
 ALL_NAN = "no text has it"
@@ -88,7 +88,6 @@ def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
         moved = np.abs(traces.leave_one_out)
         columns["top word"] = several * names_the_word(traces, traces)
         columns["top word by chance"] = several / n
-        columns["top word beyond chance"] = columns["top word"] - columns["top word by chance"]
         columns["top word of gradients"] = several * agreement(np.abs(gradient), moved, traces.offsets, 1)
         columns["tau of gradients and deletion"] = correlations["tau_gradient_loo"]
     columns["farthest twin"] = farthest(traces)
@@ -118,7 +117,7 @@ def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
     majority = np.bincount(label).argmax()
     most = np.full(outputs.shape[:2], 1.0 * (label == majority))
     constant = np.eye(outputs.shape[2])[np.full(outputs.shape[:2], majority)]
-    results = {
+    results = top_words(seeds) | {
         "accuracy of the majority": mean_interval(most),
         "macro F1": interval(macro_f1, label, outputs),
         "macro F1 of the majority": interval(macro_f1, label, constant),
@@ -131,11 +130,28 @@ def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
             result = results.get(name)
             if result is None and name in seeds[0]:
                 values = np.array([table[name].to_numpy(float) for table in seeds])
-                result = mean_interval(values, -1.0 if name in SIGNED else 0.0)
+                result = mean_interval(values, -1.0 if name == SIGNED else 0.0)
             value, low, high, texts = result or (np.nan, np.nan, np.nan, 0)
             why = "" if np.isfinite(value) else NO_DELETIONS if result is None else ALL_NAN
             rows.append((question, name, value, low, high, texts, len(seeds), why))
     return pd.DataFrame(rows, columns=["question", "number", "value", "low", "high", "texts", "seeds", "why"])
+
+
+def top_words(seeds: list[pd.DataFrame]) -> dict:
+    """The rows of the top word, and of what it is beyond chance: intervals over texts and seeds that are no narrower
+    than `share_interval` of the texts' means over seeds; {} where deletions are not read."""
+    if "top word" not in seeds[0]:
+        return {}
+    hits = np.array([table["top word"] for table in seeds])  # (S, D)
+    value, low, high, texts = mean_interval(hits)
+    chance = without_nan(seeds[0]["top word by chance"])
+    if texts:
+        least, most = share_interval(without_nan(hits.mean(axis=0)), chance)
+        low = min(low, least)
+        high = max(high, most)
+    line = chance.sum() / max(1, texts)
+    beyond = (value - line, low - line, high - line, texts)
+    return {"top word": (value, low, high, texts), "top word beyond chance": beyond}
 
 
 def between(seeds: list[pd.DataFrame]) -> ndarray:
