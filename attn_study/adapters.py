@@ -165,7 +165,7 @@ class HuggingFace:
 
     def outside(self, words: Words) -> pd.Series:
         """What of a text's attention is on none of its pieces: token -> share."""
-        row = self.whole([words])[0][0].cpu()
+        row = self.whole([words])[0][0].cpu().numpy()
         names = self.tokenizer.convert_ids_to_tokens(self.before + self.after)
         start = len(self.before)
         shares = np.delete(row, range(start, start + len(words)))
