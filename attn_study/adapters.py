@@ -217,7 +217,9 @@ class HuggingFace:
         name = type(self.model).__name__
         try:
             with torch.enable_grad(), evaluating(self.model):
-                hook = self.model.get_input_embeddings().register_forward_hook(with_gradient)
+                hook = self.model.get_input_embeddings().register_forward_hook(
+                    lambda *call: call[-1].detach().requires_grad_()
+                )
                 answer = self.answer([text], output_hidden_states=True)
                 hook.remove()
         except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
@@ -226,13 +228,11 @@ class HuggingFace:
         last = (getattr(answer, "attentions", None) or [None])[-1]
         if last is None or last.shape[-2:] != (length, length):
             raise AttnError(f"{name} gives no attention of each token to each other; {TAKEN}")
-        logits = getattr(answer, "logits", None)
-        if logits is None:
-            raise AttnError(f"{name} has no head; load it by AutoModelForSequenceClassification, or a language model")
+        logits = getattr(answer, "logits", torch.zeros(()))
         if logits.ndim != (3 if self.answers else 2) or self.answers and last.triu(1).any():
             raise AttnError(
-                f"{name}: answers=(' positive', ' negative') goes with a language model such as GPT-2, which needs it, "
-                "and with no other"
+                f"{name} is no classifier, as of AutoModelForSequenceClassification, and no language model like GPT-2 "
+                "with answers=(' positive', ' negative')"
             )
         if place is None:
             place = -1 if self.answers else self.of_head(answer)
@@ -259,11 +259,6 @@ class HuggingFace:
         return self.before.index(cls) if cls in self.before else -1
 
 
-def with_gradient(_: Any, __: Any, states: Tensor) -> Tensor:
-    """A hook of a module, for a gradient also where no weight has one."""
-    return states.detach().requires_grad_()
-
-
 def row_of(answer: Any, place: int | None) -> Tensor:
     """The row (B, L) of a place in the last layer, or the mean of all, the mean over heads, in single precision."""
     attention = answer.attentions[-1].float().mean(1)  # (B, heads, L, L) -> (B, L, L)
@@ -282,23 +277,21 @@ def longest(model: Any, tokenizer: Any) -> int:
 def refuse(model: Any, tokenizer: Any, answers: Sequence[str], prompt: str) -> None:
     """AttnError for what cannot be right before anything is read."""
     name = type(model).__name__
-    config = getattr(model, "config", None)
-    if not getattr(tokenizer, "is_fast", False):
-        raise AttnError(f"tokenizer= is {tokenizer!r:.40}; give a fast one, as AutoTokenizer.from_pretrained('…') does")
-    if config is None:
-        raise AttnError(f"tokenizer= goes with a model of transformers; wrap {name}: `attn_study.adapters.Adapter`")
-    if getattr(config, "is_encoder_decoder", False):
-        raise AttnError(f"{name} has an encoder and a decoder, and no row of attention over the text; {TAKEN}")
-    kind = getattr(config, "problem_type", None) or ("regression" if config.num_labels == 1 else "")
+    if not getattr(tokenizer, "is_fast", False) or not hasattr(model, "config"):
+        raise AttnError(
+            f"tokenizer= is {tokenizer!r:.40}, with {name}; give a model of transformers and its fast tokenizer, as "
+            "AutoTokenizer.from_pretrained('…') does"
+        )
+    kind = "regression" if model.config.num_labels == 1 else model.config.problem_type or ""
     if kind in ("regression", "multi_label_classification") and not answers:
         raise AttnError(
             f"{name} is set up for {kind.replace('_', ' ')}, no choice of one class (num_labels, problem_type); wrap "
             "it so that read() gives one logit: `attn_study.adapters.Adapter`"
         )
-    if isinstance(answers, str) or len(answers) == 1:
-        raise AttnError("answers= takes two texts or more, such as (' positive', ' negative')")
-    if prompt.count(PROMPT) != 1:
-        raise AttnError(f"prompt= holds {PROMPT} once, where the text stands, as in 'Review: {PROMPT} Sentiment:'")
+    if isinstance(answers, str) or len(answers) == 1 or prompt.count(PROMPT) != 1:
+        raise AttnError(
+            f"answers= takes two texts or more, as (' positive', ' negative'), prompt= one with {PROMPT} once"
+        )
 
 
 def adapter_of(

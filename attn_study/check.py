@@ -267,11 +267,12 @@ def classes_of(labels: Iterable[int] | None, texts: int, classes: int) -> ndarra
     if labels is None:
         return np.full(texts, -1)
     label = np.array(listed(labels, "label"))
-    if label.shape != (texts,):
-        raise AttnError(f"{len(label)} labels for {texts} texts; give one a text, a single number")
-    if label.dtype.kind not in "biuf" or not np.isin(label, range(max(2, classes))).all():
-        known = f"whole numbers from 0 to {max(2, classes) - 1}"
-        raise AttnError(f"labels= takes {known}, one a text; names become such by classes.index(name)")
+    known = range(max(2, classes))
+    if label.shape != (texts,) or label.dtype.kind not in "biuf" or not np.isin(label, known).all():
+        raise AttnError(
+            f"labels= takes whole numbers from 0 to {known[-1]}, one for each of {texts} texts; names become such by "
+            "classes.index(name)"
+        )
     return label.astype(int)
 
 
@@ -279,12 +280,10 @@ def tokenised(adapter: Adapter, texts: list) -> tuple[list[Words], ndarray]:
     """The words of the different texts, and the places (D,) of these; AttnError for a text that is none or empty."""
     place_of: dict[tuple[str, ...], int] = {}
     for place, text in enumerate(texts):
-        words = tuple(adapter.tokens(text)) if isinstance(text, str) else text
-        if not isinstance(words, tuple | list | ndarray) or not all(isinstance(word, str) for word in words):
-            raise AttnError(f"text {place} is {text!r:.40}, no text and no list of words; leave it out")
-        words = tuple(words)
-        if not words:
-            raise AttnError(f"text {place} has no words; leave it out")
+        items = adapter.tokens(text) if isinstance(text, str) else text
+        words = tuple(items) if isinstance(items, Iterable) else ()
+        if not words or not all(isinstance(word, str) for word in words):
+            raise AttnError(f"text {place} has no words, it is {text!r:.40}; leave it out")
         place_of.setdefault(words, place)
     return [list(words) for words in place_of], np.array(list(place_of.values()))
 
@@ -308,11 +307,10 @@ def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
 def read_twice(adapter: Adapter, text: Words) -> int:
     """How many logits K a model gives; AttnError where it answers otherwise when it reads a text again."""
     first, second = (np.hstack(answers(adapter, [text])) for _ in range(2))
-    difference = np.abs(first - second).max()
-    if difference > SAME * (1 + np.abs(first).max()):
+    if not np.allclose(first, second, rtol=0, atol=SAME * (1 + np.abs(first).max())):
         raise AttnError(
-            f"the same text read twice gave answers that differ by {difference:.2g}; something is drawn anew: put the "
-            "network into evaluation mode, .eval()"
+            "the same text read twice gave two answers: something is drawn anew, as by dropout; put the network into "
+            "evaluation mode, .eval()"
         )
     return first.shape[1] - len(text)
 

@@ -30,7 +30,7 @@ from attn_data.cleaning import clean_lower
 from attn_data.pieces import OWN
 from attn_study.numbers import numbers, per_text
 from attn_study.power import power
-from attn_study.report import Sentence, panels, sentences, warning
+from attn_study.report import Sentence, box, panels, sentences, warning
 from attn_study.texts import Cleaned, cleaned, parts
 
 MOST_WORDS = 400
@@ -122,11 +122,16 @@ class Study:
 
     def report(self) -> str:
         """What was read, the warning, the five sentences and the table, as text."""
-        lines = [str(self.texts), self.warning]
-        lines += [
-            f"{sentence.question} {sentence.verdict.capitalize()}. {sentence.text}" for sentence in self.sentences
-        ]
-        return "\n".join([*filter(None, lines), "", shown(self.table).to_string(index=False)])
+        return f"{self!r}\n\n{shown(self.table).to_string(index=False)}"
+
+    def __repr__(self) -> str:
+        """The same without the table."""
+        five = [f"{sentence.question} {sentence.verdict.capitalize()}. {sentence.text}" for sentence in self.sentences]
+        return "\n".join(filter(None, [str(self.texts), self.warning, *five]))
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return box(str(self.texts), self.sentences, self.warning)
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -208,7 +213,8 @@ def study(
     >>> [name for name in study.table.columns]
     ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']
     """
-    texts, trainings = train(frame, text, label, encoder, seeds, epochs, split, fold, strict, progress, tokenizer)
+    texts = cleaned(frame, text, label, split, strict, fold)
+    trainings = train(texts, encoder, seeds, epochs, progress, tokenizer)
     half = len(trainings) // 2
     own = trainings[:half]
     flat = trainings[half:]
@@ -219,26 +225,20 @@ def study(
 
 
 def train(
-    frame: pd.DataFrame | str | Path,
-    text: str,
-    label: str,
-    encoder: str,
-    seeds: int,
-    epochs: int | None,
-    split: str,
-    fold: int,
-    strict: bool,
+    texts: Cleaned,
+    encoder: str = "lstm",
+    seeds: int = 3,
+    epochs: int | None = None,
     progress: bool = True,
     tokenizer: Callable[[str], list[str]] | None = None,
-) -> tuple[Cleaned, list[Training]]:
-    """What a study rests on, from the cache where it was trained before: the texts and the trainings, all with
-    attention, then all with equal weights."""
+) -> list[Training]:
+    """What a study rests on, from the cache where it was trained before: all with attention, then all with equal
+    weights."""
     if seeds not in range(3, len(SEEDS) + 1):
         raise AttnError(
             f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings of each model, fewer have no interval"
         )
-    texts = cleaned(frame, text, label, split, strict, fold)
-    words = words_of(texts, tokenizer, strict)
+    words = words_of(texts, tokenizer)
     if progress:
         print(texts, file=sys.stderr)
     runs = runs_of(
@@ -246,12 +246,10 @@ def train(
     )
     equal_weights = [replace(run, attention="uniform") for run in runs]
     bar = tqdm([*runs, *equal_weights], "study", unit="model", disable=not progress)
-    return texts, [training_of(run, words, progress) for run in bar]
+    return [training_of(run, words, progress) for run in bar]
 
 
-def words_of(
-    texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None, strict: bool = False
-) -> dict[int, list[str]]:
+def words_of(texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None) -> dict[int, list[str]]:
     """Row of the table of texts -> its tokens; what they are goes to the notes."""
     rows = texts.rows
     words = {}
@@ -271,17 +269,17 @@ def words_of(
     unknown = np.mean([word not in seen for row in split["test"].index for word in words[row]])
     texts.notes.append(f"{lengths.mean():.1f} words a text, {unknown:.0%} of those of test are not in train")
     if (rows["text"].str.len() > lengths * np.where(rows["text"].str.contains(UNSPACED), 4, 12)).mean() > 0.5:
-        texts.doubt("the texts have no blanks between words, it seems; cut them (tokenizer=, --tokens)", strict)
+        texts.doubt("the texts have no blanks between words, it seems; cut them (tokenizer=)")
     shared = rows["split"].groupby(pd.Series(words).map(" ".join)).transform("nunique") > 1
     if shared.any():
-        texts.doubt(f"{shared.sum():,} equal in the words that are read, in two splits", strict)
+        texts.doubt(f"{shared.sum():,} equal in the words that are read, in two splits")
     return words
 
 
 def corpus(frame: pd.DataFrame | str | Path, text: str, label: str, split: str, strict: bool) -> Corpus:
     """See `Corpus.from_frame`."""
     texts = cleaned(frame, text, label, split, strict)
-    return CATALOGUE[register(texts, words_of(texts, strict=strict))]
+    return CATALOGUE[register(texts, words_of(texts))]
 
 
 def register(texts: Cleaned, words: dict[int, list[str]], cut: Any = MOST_WORDS) -> str:

@@ -44,12 +44,15 @@ class Cleaned:
         What else was done, what may be meant otherwise, and what the texts are.
     form : str
         Encoding and separator that were found in a file of text.
+    strict : bool
+        Whether what may be meant otherwise is refused.
     """
 
     rows: pd.DataFrame
     classes: list[str]
     faults: list[str]
     form: str = ""
+    strict: bool = False
     notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -66,9 +69,9 @@ class Cleaned:
             parts.append(f"read as {self.form}")
         return "; ".join(parts)
 
-    def doubt(self, note: str, strict: bool) -> None:
+    def doubt(self, note: str) -> None:
         """Notes what is kept and may be meant otherwise; with `strict` an AttnError."""
-        if strict:
+        if self.strict:
             raise AttnError(f"{note}; mend it, or leave strict out: then it is kept as it is")
         self.notes.append(note)
 
@@ -112,9 +115,9 @@ def cleaned(
     check_sizes(rows, where, label)
     rows = with_dev(rows, where, split) if has_split else rows.assign(split=drawn(rows, fold))
     classes = in_order(rows["label"])
-    texts = Cleaned(rows.drop(columns="same"), classes, faults, table.attrs.get("form", ""))
+    texts = Cleaned(rows.drop(columns="same"), classes, faults, table.attrs.get("form", ""), strict)
     for doubt in doubtful(pd.Series(classes), rows):
-        texts.doubt(doubt, strict)
+        texts.doubt(doubt)
     return texts
 
 

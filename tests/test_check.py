@@ -215,7 +215,7 @@ def test_networks_under_any_name_are_evaluated_and_left_as_they_came():
 
 def test_a_text_that_is_answered_twice_in_two_ways_is_refused():
     hidden = nn.Dropout(0.5).train()
-    with pytest.raises(AttnError, match="read twice gave answers that differ"):
+    with pytest.raises(AttnError, match="read twice gave two answers"):
         check(Drawn(drop=lambda logits: hidden(logits)), ["a good film"] * 2, progress=False)
 
 
@@ -267,15 +267,15 @@ CALLS = {
     "no texts": ({"texts": []}, "no list of texts"),
     "one text": ({"texts": "a text"}, "no list of texts but str"),
     "a table": ({"texts": pd.DataFrame({"text": TEXTS})}, "no list of texts but DataFrame"),
-    "None": ({"texts": ["a", None]}, "text 1 is None"),
-    "NaN": ({"texts": ["a", np.nan]}, "text 1 is nan"),
+    "None": ({"texts": ["a", None]}, "text 1 has no words, it is None"),
+    "NaN": ({"texts": ["a", np.nan]}, "text 1 has no words, it is nan"),
     "no words": ({"texts": ["a", " "]}, "text 1 has no words"),
-    "numbers": ({"texts": [["a", 1]]}, "text 0 is"),
+    "numbers": ({"texts": [["a", 1]]}, "text 0 has no words, it is"),
     "names": ({"labels": ["pos", "neg"]}, "whole numbers from 0 to 1"),
     "a class too many": ({"labels": [0, 2]}, "whole numbers from 0 to 1"),
     "half": ({"labels": [0, np.nan]}, "whole numbers from 0 to 1"),
-    "a label": ({"labels": [1]}, "1 labels for 2 texts"),
-    "a name": ({"tokenizer": "bert-base-uncased"}, "tokenizer= is 'bert-base-uncased'; give a fast one"),
+    "a label": ({"labels": [1]}, "one for each of 2 texts"),
+    "a name": ({"tokenizer": "bert-base-uncased"}, "tokenizer= is 'bert-base-uncased', with Pointer; give"),
     "another model": ({"vocabulary": ["a"]}, "vocabulary= goes with a classifier of this package"),
     "answers": ({"answers": (" yes", " no")}, "answers= and prompt= go with tokenizer="),
 }
@@ -423,10 +423,10 @@ REFUSED = {
     "regression": (("Bert", {"num_labels": 1}), {}, "is set up for regression"),
     "several labels": (("Bert", {"problem_type": "multi_label_classification"}), {}, "set up for multi label"),
     "no attention": (("FNet", {}), {}, "gives no attention of each token to each other"),
-    "no classes": (("LlamaForCausalLM", {}), {}, "goes with a language model"),
-    "no head": (("BertForQuestionAnswering", {}), {}, "has no head"),
-    "a classifier": (("Bert", {}), ASKED, "goes with a language model"),
-    "a mask": (("BertForMaskedLM", {}), ASKED, "goes with a language model"),
+    "no classes": (("LlamaForCausalLM", {}), {}, "and no language model like GPT-2"),
+    "no head": (("BertForQuestionAnswering", {}), {}, "is no classifier, as of"),
+    "a classifier": (("Bert", {}), ASKED, "and no language model like GPT-2"),
+    "a mask": (("BertForMaskedLM", {}), ASKED, "and no language model like GPT-2"),
     "two pieces": (
         ("LlamaForCausalLM", {}),
         ASKED | {"answers": (" good film", " bad")},
@@ -434,7 +434,7 @@ REFUSED = {
     ),
     "unknown": (("LlamaForCausalLM", {}), ASKED | {"answers": (" fine", " bad")}, "' fine' is not one piece"),
     "one answer": (("LlamaForCausalLM", {}), ASKED | {"answers": (" good",)}, "two texts or more"),
-    "no text": (("LlamaForCausalLM", {}), ASKED | {"prompt": "is"}, "prompt= holds {text} once"),
+    "no text": (("LlamaForCausalLM", {}), ASKED | {"prompt": "is"}, "prompt= one with {text} once"),
     "words": (("Bert", {}), {"texts": [["a", "flim"]]}, "'flim' is no piece of tokenizer="),
 }
 
