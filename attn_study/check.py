@@ -107,7 +107,7 @@ class Check:
     table: one row a test, its mean over texts (value) with a 95 % interval (low, high), what chance gives, side (1
     where the interval lies above it, -1 below, else 0; of fewer than FEW texts 0), texts. The interval is
     `numbers.share_interval` of top words, Student's t of each text's difference from its own chance where there is
-    one, else a bootstrap.
+    another, else a bootstrap.
     documents: one row a text, whose doc_id is its place in the list. traces: attention, deletions and outputs; where
     the model is a mean over words also what each contributes. not_run: test -> why it cannot be run. outside: token
     that is none of the text -> mean share of the attention that is on it.
@@ -501,7 +501,7 @@ def tested(documents: pd.DataFrame) -> pd.DataFrame:
             line = by_chance.mean()
             low, high = np.clip(line + np.array(seed_interval(own - by_chance)), -1.0 if column == "tau" else 0.0, 1.0)
             if column.startswith("top"):
-                low, high = share_interval(own, by_chance)
+                _, low, high, _ = share_interval(own[None], by_chance)
         side = int(low > line) - int(high < line) if counted >= FEW else 0
         rows[name] = {"value": value, "low": low, "high": high, "chance": line, "side": side, "texts": counted}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("test")

@@ -138,20 +138,13 @@ def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def top_words(seeds: list[pd.DataFrame]) -> dict:
-    """The rows of the top word, and of what it is beyond chance: intervals over texts and seeds that are no narrower
-    than `share_interval` of the texts' means over seeds; {} where deletions are not read."""
+    """The rows of the top word, and of what it is beyond chance; {} where deletions are not read."""
     if "top word" not in seeds[0]:
         return {}
-    hits = np.array([table["top word"] for table in seeds])  # (S, D)
-    value, low, high, texts = mean_interval(hits)
-    chance = without_nan(seeds[0]["top word by chance"])
-    if texts:
-        least, most = share_interval(without_nan(hits.mean(axis=0)), chance)
-        low = min(low, least)
-        high = max(high, most)
-    line = chance.sum() / max(1, texts)
-    beyond = (value - line, low - line, high - line, texts)
-    return {"top word": (value, low, high, texts), "top word beyond chance": beyond}
+    chance = seeds[0]["top word by chance"].to_numpy()
+    top = share_interval(np.array([table["top word"] for table in seeds]), chance)
+    line = without_nan(chance).sum() / max(1, top[3])
+    return {"top word": top, "top word beyond chance": (*(np.array(top[:3]) - line), top[3])}
 
 
 def between(seeds: list[pd.DataFrame]) -> ndarray:
@@ -181,22 +174,21 @@ def mean_interval(values: ndarray, least: float = 0.0) -> tuple[float, float, fl
     return value, *ends(value, sums[sizes > 0] / sizes[sizes > 0], counted, least), counted
 
 
-def share_interval(hits: ndarray, chance: ndarray) -> tuple[float, float]:
-    """The ends of a 95 % interval of a share, from hits (D,) and the chance (D,) that each has: Clopper & Pearson's.
+def share_interval(hits: ndarray, chance: ndarray) -> tuple[float, float, float, int]:
+    """As `mean_interval` of hits (S, D), each of a chance (D,): it holds the mean chance unless the exact tail of a sum
+    of such draws, one a text (Poisson binomial), is below 2.5 %.
 
-    It holds the mean chance unless the exact tail of a sum of such draws (Poisson binomial) is below 2.5 %. A hit that
-    ties share is a part of one; the tail counts it whole on the side of chance.
+    Hits that ties or seeds share are parts of one; the tail counts them whole, on the side of chance.
     """
-    texts = len(hits)
-    total = hits.sum()
-    low = scipy.special.betaincinv(max(total, TINY), texts - total + 1, TAIL)
-    high = scipy.special.betaincinv(total + 1, max(texts - total, TINY), 1 - TAIL)
-    probability = reduce(np.convolve, np.stack([1 - chance, chance], axis=1))  # of 0 to D hits
+    value, low, high, texts = mean_interval(hits)
+    chance = without_nan(chance)
+    total = without_nan(hits.mean(axis=0)).sum()
+    probability = reduce(np.convolve, np.stack([1 - chance, chance], axis=1), np.ones(1))  # of 0 to D hits
     if probability[int(total + TINY) :].sum() >= TAIL:
-        low = min(low, chance.mean())
+        low = min(low, chance.sum() / max(1, texts))
     if probability[: int(np.ceil(total - TINY)) + 1].sum() >= TAIL:
-        high = max(high, chance.mean())
-    return float(low), float(high)
+        high = max(high, chance.sum() / max(1, texts))
+    return value, float(low), float(high), texts
 
 
 def interval(score: Callable, label: ndarray, outputs: ndarray) -> tuple[float, float, float, int]:
