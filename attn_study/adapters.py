@@ -216,26 +216,24 @@ class HuggingFace:
         """The place whose row is read, None of all. AttnError for a model that cannot be read."""
         name = type(self.model).__name__
         try:
-            with torch.enable_grad(), evaluating(self.model):
-                hook = self.model.get_input_embeddings().register_forward_hook(
-                    lambda *call: call[-1].detach().requires_grad_()
-                )
+            hook = self.model.get_input_embeddings().register_forward_hook(
+                lambda *call: call[-1].detach().requires_grad_()  # also where no weight has a gradient
+            )
+            with torch.enable_grad(), evaluating(self.model), hook:
                 answer = self.answer([text], output_hidden_states=True)
-                hook.remove()
+                if place is None:
+                    place = -1 if self.answers else self.of_head(answer)
         except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             raise AttnError(f"{name} cannot be read ({one_line(error)[:60]}); {TAKEN}") from error
         length = len(self.before) + len(text) + len(self.after)
         last = (getattr(answer, "attentions", None) or [None])[-1]
         if last is None or last.shape[-2:] != (length, length):
             raise AttnError(f"{name} gives no attention of each token to each other; {TAKEN}")
-        logits = getattr(answer, "logits", torch.zeros(()))
-        if logits.ndim != (3 if self.answers else 2) or self.answers and last.triu(1).any():
+        if answer.logits.ndim != (3 if self.answers else 2) or self.answers and last.triu(1).any():
             raise AttnError(
                 f"{name} is no classifier, as of AutoModelForSequenceClassification, and no language model like GPT-2 "
                 "with answers=(' positive', ' negative')"
             )
-        if place is None:
-            place = -1 if self.answers else self.of_head(answer)
         row = row_of(answer, place)[0, len(self.before) :]
         if (row[: len(text)] > 0).sum() < 2:
             raise AttnError(
@@ -244,19 +242,13 @@ class HuggingFace:
         return place
 
     def of_head(self, answer: Any) -> int | None:
-        """The place that a classifier's head reads, by the gradient of its logits; None where it reads all, and where
-        the gradient does not show it the place of [CLS], else the last."""
+        """The place that a classifier's head reads, by the gradient of its logits; None where it reads several."""
         states = answer.hidden_states[-1]  # (1, L, width)
-        gradient = None
-        if states.requires_grad:
-            (gradient,) = torch.autograd.grad(answer.logits.square().sum(), states, allow_unused=True)
-        places = [] if gradient is None else gradient[0].any(1).nonzero()[:, 0].tolist()
+        (gradient,) = torch.autograd.grad(answer.logits.square().sum(), states)
+        places = gradient[0].any(1).nonzero()[:, 0].tolist()
         if len(places) > 1:
             return None
-        if places:
-            return places[0] if places[0] <= len(self.before) else places[0] - states.shape[1]
-        cls = self.tokenizer.cls_token_id
-        return self.before.index(cls) if cls in self.before else -1
+        return places[0] if places[0] <= len(self.before) else places[0] - states.shape[1]
 
 
 def row_of(answer: Any, place: int | None) -> Tensor:

@@ -266,8 +266,7 @@ CALLS = {
     "a table": ({"texts": pd.DataFrame({"text": TEXTS})}, "no list of texts but DataFrame"),
     "None": ({"texts": ["a", None]}, "text 1 has no words, it is None"),
     "NaN": ({"texts": ["a", np.nan]}, "text 1 has no words, it is nan"),
-    "no words": ({"texts": ["a", " "]}, "text 1 has no words"),
-    "numbers": ({"texts": [["a", 1]]}, "text 0 has no words, it is"),
+    "blanks": ({"texts": ["a", " "]}, "text 1 has no words"),
     "names": ({"labels": ["pos", "neg"]}, "whole numbers from 0 to 1"),
     "a class too many": ({"labels": [0, 2]}, "whole numbers from 0 to 1"),
     "half": ({"labels": [0, np.nan]}, "whole numbers from 0 to 1"),
@@ -421,7 +420,7 @@ REFUSED = {
     "several labels": (("Bert", {"problem_type": "multi_label_classification"}), {}, "set up for multi label"),
     "no attention": (("FNet", {}), {}, "gives no attention of each token to each other"),
     "no classes": (("LlamaForCausalLM", {}), {}, "and no language model like GPT-2"),
-    "no head": (("BertForQuestionAnswering", {}), {}, "is no classifier, as of"),
+    "no head": (("BertForQuestionAnswering", {}), {}, "BertForQuestionAnswering cannot be read"),
     "a classifier": (("Bert", {}), ASKED, "and no language model like GPT-2"),
     "a mask": (("BertForMaskedLM", {}), ASKED, "and no language model like GPT-2"),
     "two pieces": (
