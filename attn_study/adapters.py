@@ -139,7 +139,7 @@ class HuggingFace:
         self.after = ids[last + 1 :]
         types = encoded.get("token_type_ids", [0] * len(ids))
         self.types = (types[:first], types[first], types[last + 1 :])
-        self.most = longest(model, tokenizer) - len(self.before) - len(self.after)
+        self.most = max(0, longest(model, tokenizer) - len(self.before) - len(self.after))
         self.ids = tokenizer.get_vocab()
         self.answers: Any = answers
         self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3, place)

@@ -176,8 +176,8 @@ def check(
     progress : bool
         A bar with the time left.
     answers, prompt : list of str, str
-        Of a language model: check(model, texts, tokenizer=…, answers=(" positive", " negative"), prompt="Review:
-        {text}\\nSentiment:"). The classes are the answers, as the next token.
+        Of a language model: answers=(" positive", " negative"), prompt="Review: {text} Sentiment:". The classes are
+        the answers, as the next token.
 
     Returns
     -------

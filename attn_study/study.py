@@ -181,7 +181,9 @@ def study(
     fold : int
         For few texts: 3 to 10 equal parts, each tested once by a model that was trained on the others.
     strict : bool
-        Refuse a table with rows that would be left out: without text or label, twice the same, of rare classes.
+        Refuse a table with rows that would be left out (without text or label, twice the same, of rare classes), and
+        what would only be noted: classes in two spellings, joined, of fractions or unknown to train, texts without
+        blanks, texts equal as far as they are read in two splits.
     progress : bool
         What the texts are, in a line, and bars with the time left.
     tokenizer : callable, optional

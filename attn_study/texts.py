@@ -230,14 +230,9 @@ def drawn(rows: pd.DataFrame, fold: int = 0) -> pd.Series:
     if fold:
         places = (turn % fold).astype(str)
     else:
-        held_out = turn < turn.groupby(firsts["label"]).transform("size").mul(0.4 * share_of(len(firsts)))
+        held_out = turn < turn.groupby(firsts["label"]).transform("size").mul(min(0.4, 2 * MOST_HELD_OUT / len(firsts)))
         places = pd.Series(np.where(held_out, np.where(turn % 2, "test", "dev"), "train"), firsts.index)
     return rows["same"].map(dict(zip(firsts["same"], places, strict=True)))
-
-
-def share_of(texts: int) -> float:
-    """How much of two fifths of the texts is held out."""
-    return min(1.0, 2 * MOST_HELD_OUT / (0.4 * texts))
 
 
 def with_dev(rows: pd.DataFrame, where: str, split: str) -> pd.DataFrame:
