@@ -224,7 +224,7 @@ class HuggingFace:
                 if place is None:
                     place = -1 if self.answers else self.of_head(answer)
         except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-            raise AttnError(f"{name} cannot be read ({one_line(error)[:60]}); {TAKEN}") from error
+            raise AttnError(f"{name} cannot be read ({one_line(error)[:50]}); {TAKEN}") from error
         length = len(self.before) + len(text) + len(self.after)
         last = (getattr(answer, "attentions", None) or [None])[-1]
         if last is None or last.shape[-2:] != (length, length):
@@ -242,9 +242,13 @@ class HuggingFace:
         return place
 
     def of_head(self, answer: Any) -> int | None:
-        """The place that a classifier's head reads, by the gradient of its logits; None where it reads several."""
+        """The place that a classifier's head reads, by the gradient of its logits, else that of [CLS] or the last;
+        None where it reads several."""
         states = answer.hidden_states[-1]  # (1, L, width)
-        (gradient,) = torch.autograd.grad(answer.logits.square().sum(), states)
+        (gradient,) = torch.autograd.grad(answer.logits.square().sum(), states, allow_unused=True)
+        if gradient is None:  # XLNet gives copies of its states
+            cls = self.tokenizer.cls_token_id
+            return self.before.index(cls) if cls in self.before else -1
         places = gradient[0].any(1).nonzero()[:, 0].tolist()
         if len(places) > 1:
             return None

@@ -12,7 +12,7 @@ TOKENS = {
     "attn_core": 71_990,
     "attn_archive": 6_040,
     "attn_data": 16_485,
-    "attn_study": 14_060,
+    "attn_study": 14_050,
     "book/attn_book": 15_135,
     "book/attn_build": 14_940,
     "book/attn_cli": 3_245,
