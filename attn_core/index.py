@@ -193,8 +193,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns `by`, then mean, low, high, n_seeds, std (spread of the seeds, ddof 1). No interval below three
-        seeds (NaN), see `measures.seed_interval`.
+        The columns `by` (a field that a run lacks, NaN, is a group, too), then mean, low, high, n_seeds (that have a
+        value), std (spread of the seeds, ddof 1). No interval below three seeds (NaN), see `measures.seed_interval`.
 
     Raises
     ------
@@ -203,16 +203,15 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     if unknown := [name for name in by if name not in rows]:
         raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows))}")
-    groups = rows.groupby(list(by), sort=False) if by else [((), rows)]
+    groups = rows.groupby(list(by), sort=False, dropna=False) if by else [((), rows)]
     means = []
     for names, group in groups:
         if "seed" in group and len(twice := group.loc[group["seed"].duplicated(), "seed"]):
             where = " ".join(map(str, names)) or "the rows"
             raise AttnError(f"seed {twice.iloc[0]} stands twice among {where}; group by more")
-        values = group["value"].to_numpy(float)
+        values = group["value"].dropna()
         low, high = seed_interval(values)
-        std = group["value"].std(ddof=1)
-        means.append([*names, values.mean(), low, high, len(values), std])
+        means.append([*names, values.mean(), low, high, len(values), values.std()])
     table = pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
     return table.astype({"mean": float, "low": float, "high": float, "n_seeds": int, "std": float})
 

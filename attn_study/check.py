@@ -4,8 +4,8 @@ What a deletion changes is read from the shortened text. Where weights can be gi
 this word says; if the logits under any weights are the mean of these, as in the three papers, the rest is arithmetic.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
-from attn_core.experiments.compared import included
+from attn_core.experiments.compared import agreement, included
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.echo import echo
 from attn_core.experiments.erasure import derived
@@ -26,11 +26,11 @@ from attn_core.experiments.known import names_the_word
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
 from attn_core.experiments.tables import table
-from attn_core.measures import bootstrap_interval, tvd
-from attn_core.traces import Traces, attending_only, decisions, output_change, probabilities, totals, with_ties
+from attn_core.measures import seed_interval, tvd
+from attn_core.traces import Traces, attending_only, decisions, maxima, output_change, probabilities, totals, with_ties
 from attn_core.tracing.arguments import evaluating
-from attn_study.adapters import Adapter, Words, adapter_of
-from attn_study.numbers import mean_interval
+from attn_study.adapters import PROMPT, Adapter, Words, adapter_of
+from attn_study.numbers import mean_interval, share_interval
 
 TOKENS = 4096
 """Words read at once: a transformer keeps every layer's weights of them."""
@@ -42,13 +42,23 @@ NEAR = 0.1
 """A change of output that is called small there."""
 
 FEW = 10
-"""Of fewer texts no side is told: a bootstrap of a handful is too narrow."""
+"""Of fewer texts no side is told: the interval of a handful is too narrow."""
 
 CLOSE = 1e-3
 """Two logits are equal up to this, beside the largest."""
 
+HALF = 5e-3
+"""What bfloat16 may make of a sum of 1."""
+
+SAME = 1e-5
+"""What two readings of one text may differ by, beside the largest logit: rounding, no dropout."""
+
+SINK = 0.9
+"""Share of texts whose first word is the most attended, from which on it may be a sink."""
+
 QUESTIONS = {
     "top word": ("top", "chance"),
+    "behind the first": ("top_behind", "chance_behind"),
     "moved": ("moved", "moved_chance"),
     "ranks": ("tau", "tau_chance"),
     "dealt anew": ("stays", None),
@@ -63,19 +73,22 @@ SIDES = {"order": ("later", "sooner")}
 """What lies above chance and below it, where this is not MORE."""
 
 SENTENCES = {
-    "top word": "Deletion. In {value:.0%} ({low:.0%} to {high:.0%}) of {texts:.0f} texts the most attended word is the "
-    "word whose deletion moves the output most; a word drawn at random is in {chance:.0%}: {side}.",
+    "top word": "Deletion. In {value:.1%} ({low:.1%} to {high:.1%}) of {texts:.0f} texts the most attended word is the "
+    "word whose deletion moves the output most; a word drawn at random is in {chance:.1%}: {side}.",
+    "behind the first": "A sink? In nearly all texts the first word is the most attended. Of the words behind it the "
+    "most attended moves the output most in {value:.1%} ({low:.1%} to {high:.1%}) of {texts:.0f} texts; one drawn at "
+    "random in {chance:.1%}: {side}.",
     "moved": "Without its most attended word the output moves by {value:.3f} ({low:.3f} to {high:.3f}), without a word "
     "drawn at random by {chance:.3f}: {side}.",
-    "ranks": "Over all words, attention and deletion agree with a Kendall's tau of {value:.2f} ({low:.2f} to "
-    "{high:.2f}); 1 is the same order, 0 is chance: {side}.",
+    "ranks": "Over all words, attention and deletion agree with a Kendall's tau of {value:.3f} ({low:.3f} to "
+    "{high:.3f}); 1 is the same order, 0 is chance: {side}.",
     "dealt anew": "Dealt anew over the words of its text, attention moves the output by typically less than 0.1 in "
     "{value:.0%} ({low:.0%} to {high:.0%}) of the texts.",
     "locked": "In {value:.0%} ({low:.0%} to {high:.0%}) no attention at all can change the decision, as every word, "
     "given all the weight, gives it: there, moving weights tells nothing.",
     "equal weights": "Equal weights change {value:.0%} ({low:.0%} to {high:.0%}) of the decisions.",
     "order": "Order. Where erasing weights flips the decision with a word left ({texts:.0f} texts), attention's order "
-    "needs {value:.0%} ({low:.0%} to {high:.0%}) of the words, a random order {chance:.0%}: {side}.",
+    "needs {value:.1%} ({low:.1%} to {high:.1%}) of the words, a random order {chance:.1%}: {side}.",
 }
 """Test -> what its numbers say."""
 
@@ -91,17 +104,20 @@ VERDICTS = {
 class Check:
     """What `check` gives.
 
-    table: one row a test, its mean over texts (value) with a 95 % interval (low, high: bootstrap over texts), what
-    chance gives, side (1 above it, -1 below, 0 undecided, by the interval of the texts' differences; of fewer than FEW
-    texts 0), texts.
+    table: one row a test, its mean over texts (value) with a 95 % interval (low, high), what chance gives, side (1
+    where the interval lies above it, -1 below, else 0; of fewer than FEW texts 0), texts. The interval is
+    `numbers.share_interval` of top words, Student's t of each text's difference from its own chance where there is
+    another, else a bootstrap.
     documents: one row a text, whose doc_id is its place in the list. traces: attention, deletions and outputs; where
-    the model is a mean over words also what each contributes. not_run: test -> why it cannot be run.
+    the model is a mean over words also what each contributes. not_run: test -> why it cannot be run. outside: token
+    that is none of the text -> mean share of the attention that is on it.
     """
 
     table: pd.DataFrame
     documents: pd.DataFrame
     traces: Traces
     not_run: dict[str, str]
+    outside: pd.Series
 
     def report(self) -> str:
         """The verdict in words, a sentence a test, and which tests were not run."""
@@ -113,7 +129,11 @@ class Check:
         for name, row in self.table.iterrows():
             above, below = SIDES.get(str(name), MORE)
             side = {1: above, -1: below, 0: "undecided"}[row.side]
-            lines.append(SENTENCES[str(name)].format(**row.drop("side"), side=side))
+            sentence = SENTENCES[str(name)].format(**row.drop("side"), side=side)
+            lines.append(re.sub(r" \(nan.*?\)", "", sentence))
+        if len(self.outside):
+            shares = ", ".join(f"{token!r} {share:.0%}" for token, share in self.outside.nlargest(3).items())
+            lines.append(f"Apart. Of the attention {shares} is on no word of the text; the rest is scaled to 1.")
         lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
         lines.append(
             "Intervals: 95 %, over texts of one model; another training may differ. Under ten texts nothing is decided."
@@ -125,43 +145,50 @@ class Check:
 
 def check(
     model: Any,
-    texts: Sequence[str] | Sequence[Words],
-    labels: Sequence[int] | None = None,
-    vocabulary: Sequence[str] | None = None,
+    texts: Iterable[str] | Iterable[Words],
+    labels: Iterable[int] | None = None,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
     tokenizer: Any = None,
     seed: int = 0,
     progress: bool = True,
+    answers: Sequence[str] = (),
+    prompt: str = PROMPT,
 ) -> Check:
     """The book's tests that need no inner states, on any torch model with attention.
 
     Parameters
     ----------
-    model : object with three functions, Classifier, or a Hugging Face sequence classifier
+    model : object with three functions, Classifier, or a classifier or language model of Hugging Face
         The functions are those of `attn_study.adapters.Adapter`: tokens(text), the words that the attention is over;
         read(texts), attention (B, n) and logits (B, K) of B texts with n words each; and, where weights can be given,
-        give(texts, attention), the logits under these.
-    texts : list of str, or of lists of words
+        give(texts, attention), the logits under these. The networks that it holds are put into evaluation mode.
+    texts : iterable of str, or of lists of words
         Equal ones count once. A text of n words is read n times, n + 1 words more for weights that are given.
-    labels : list of int, optional
+    labels : iterable of int, optional
         True classes, 0 to K - 1, for `heat_map`.
-    vocabulary : list of str, optional
+    vocabulary : list of str, or mapping to ids, optional
         Of a classifier of this package.
     tokenizer : optional
-        Of a Hugging Face model; its attention is the last layer's in the row of [CLS].
+        Of a Hugging Face model; its attention is the last layer's in the row of the place that is classified, see
+        `attn_study.adapters.HuggingFace`.
     seed : int
         Of the random orders.
     progress : bool
         A bar with the time left.
+    answers, prompt : list of str, str
+        Of a language model: answers=(" positive", " negative"), prompt="Review: {text} Sentiment:". The classes are
+        the answers, as the next token.
 
     Returns
     -------
     Check
-        Its `report()`, which it prints as; `.table`, `.documents`, `.traces`, `.not_run`.
+        Its `report()`, which it prints as; `.table`, `.documents`, `.traces`, `.not_run`, `.outside`.
 
     Raises
     ------
     AttnError
-        A model without the functions; a text without words; an answer of another shape, or one that is no weights.
+        A model without the functions; a text without words; an answer of another shape, probabilities in place of
+        logits, or what is no weights; attention all on the first word; two answers to one text.
 
     Notes
     -----
@@ -189,15 +216,15 @@ def check(
     >>> print(checked.table.loc["top word", ["value", "chance"]].round(2).tolist(), list(checked.not_run))
     [0.78, 0.31] ['dealt anew', 'locked', 'equal weights', 'order']
     """
-    adapter = adapter_of(model, vocabulary, tokenizer)
-    module = getattr(adapter, "model", adapter)
-    with torch.inference_mode(), evaluating(module) if isinstance(module, nn.Module) else nullcontext():
+    texts = listed(texts, "text")
+    adapter = adapter_of(model, vocabulary, tokenizer, answers, prompt)
+    networks = [part for part in (adapter, *getattr(adapter, "__dict__", {}).values()) if isinstance(part, nn.Module)]
+    with torch.inference_mode(), evaluating(nn.ModuleList(networks)):
         words, doc_id = tokenised(adapter, texts)
-        label = np.full(len(texts), -1) if labels is None else np.asarray(labels)
-        if len(label) != len(texts):
-            raise AttnError(f"{len(label)} labels for {len(texts)} texts; give one a text")
+        label = classes_of(labels, len(texts), read_twice(adapter, max(words, key=len)))
         traces = deletions(adapter, words, doc_id, label[doc_id], progress)
-        columns = of_deletions(traces)
+        outside = [adapter.outside(text) for text in words] if hasattr(adapter, "outside") else []
+        columns = of_deletions(traces) | behind_the_first(traces)
         reason = why_not_given(adapter, words, traces)
         if not reason:
             alone = np.concatenate(
@@ -212,11 +239,10 @@ def check(
             else:
                 columns |= of_given(adapter, words, traces, flat, seed, progress)
     documents = table(traces, **columns)
-    not_run = {}
-    for name, (column, _) in QUESTIONS.items():
-        if column not in documents:
-            not_run[name] = reason or "This model's logits are no mean over its words, for which alone it can be told."
-    return Check(tested(documents), documents, traces, not_run)
+    reason = reason or "This model's logits are no mean over its words, for which alone it can be told."
+    not_run = {name: reason for name, (column, _) in QUESTIONS.items() if column not in documents}
+    not_run.pop("behind the first", None)
+    return Check(tested(documents), documents, traces, not_run, pd.DataFrame(outside).fillna(0.0).mean())
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -227,15 +253,37 @@ def shown(items: Sequence, doing: str, progress: bool) -> tqdm:
     return tqdm(items, desc=doing, unit="text", delay=2, disable=not progress)
 
 
-def tokenised(adapter: Adapter, texts: Sequence) -> tuple[list[Words], ndarray]:
-    """The words of the different texts, and the places (D,) of these; AttnError for a text without words, and none."""
+def listed(items: Any, what: str) -> list:
+    """The texts, or labels, as a list; AttnError for what is none of these."""
+    single = not isinstance(items, Iterable) or isinstance(items, str | bytes | Mapping | pd.DataFrame)
+    values = [] if single else list(items)
+    if not values:
+        raise AttnError(f"there is no list of {what}s but {type(items).__name__}; give one, of a table frame['{what}']")
+    return values
+
+
+def classes_of(labels: Iterable[int] | None, texts: int, classes: int) -> ndarray:
+    """The true classes (D,), -1 where none is known; AttnError for what is no class of each text."""
+    if labels is None:
+        return np.full(texts, -1)
+    label = np.array(listed(labels, "label"))
+    known = range(max(2, classes))
+    if label.shape != (texts,) or label.dtype.kind not in "biuf" or not np.isin(label, known).all():
+        raise AttnError(
+            f"labels= takes whole numbers from 0 to {known[-1]}, one for each of {texts} texts; names become such by "
+            "classes.index(name)"
+        )
+    return label.astype(int)
+
+
+def tokenised(adapter: Adapter, texts: list) -> tuple[list[Words], ndarray]:
+    """The words of the different texts, and the places (D,) of these; AttnError for a text that is none or empty."""
     place_of: dict[tuple[str, ...], int] = {}
-    if isinstance(texts, str) or not len(texts):
-        raise AttnError("there is no list of texts; give one, of one text at least")
     for place, text in enumerate(texts):
-        words = tuple(adapter.tokens(text) if isinstance(text, str) else text)
-        if not words:
-            raise AttnError(f"text {place} has no words; leave it out")
+        items = adapter.tokens(text) if isinstance(text, str) else text
+        words = tuple(items) if isinstance(items, Iterable) else ()
+        if not words or not all(isinstance(word, str) for word in words):
+            raise AttnError(f"text {place} has no words, it is {text!r:.40}; leave it out")
         place_of.setdefault(words, place)
     return [list(words) for words in place_of], np.array(list(place_of.values()))
 
@@ -245,16 +293,26 @@ def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
     n = len(texts[0])
     step = max(1, TOKENS // n)
     pairs = [adapter.read(texts[at : at + step]) for at in range(0, len(texts), step)]
-    attention = np.concatenate([numbers(weights) for weights, _ in pairs])
-    logits = np.concatenate([numbers(outputs) for _, outputs in pairs])
+    attention, logits = (np.concatenate(list(map(numbers, parts))) for parts in zip(*pairs, strict=True))
     if attention.shape != (len(texts), n) or logits.ndim != 2 or len(logits) != len(texts):
         raise AttnError(
             f"read() gave attention {attention.shape} and logits {logits.shape} of {len(texts)} texts with {n} words; "
             f"({len(texts)}, {n}) and ({len(texts)}, K) are needed"
         )
-    if not np.isfinite(logits).all() or not (attention >= 0).all() or np.abs(attention.sum(1) - 1).max() > CLOSE:
+    if not np.isfinite(logits).all() or not (attention >= 0).all() or np.abs(attention.sum(1) - 1).max() > HALF:
         raise AttnError("read() gave attention that does not sum to 1 in each text, or logits that are not finite")
     return attention, logits
+
+
+def read_twice(adapter: Adapter, text: Words) -> int:
+    """How many logits K a model gives; AttnError where it answers otherwise when it reads a text again."""
+    first, second = (np.hstack(answers(adapter, [text])) for _ in range(2))
+    if not np.allclose(first, second, rtol=0, atol=SAME * (1 + np.abs(first).max())):
+        raise AttnError(
+            "the same text read twice gave two answers: something is drawn anew, as by dropout; put the network into "
+            "evaluation mode, .eval()"
+        )
+    return first.shape[1] - len(text)
 
 
 def given(adapter: Adapter, words: Words, attention: ndarray) -> ndarray:
@@ -278,23 +336,33 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
     attention = []
     logits = []
     without = []
+    ends = []  # weights of the first and the last word, in texts without one of their words
     for text in shown(words, "deleting", progress):
         weights, output = answers(adapter, [text])
         attention.append(weights[0])
         logits.append(output)
         if len(text) > 1:
-            without.append(answers(adapter, [text[:at] + text[at + 1 :] for at in range(len(text))])[1])
+            weights, output = answers(adapter, [text[:at] + text[at + 1 :] for at in range(len(text))])
+            without.append(output)
+            if len(text) > 2:
+                ends.append(weights[:, [0, -1]])
         else:
             without.append(np.full_like(output, np.nan))
+    if ends and (np.concatenate(ends) > 1 - SAME).all(axis=0).any():
+        raise AttnError(
+            "in every text all attention is on the first word, or the last, also where that is deleted: such is row 0 "
+            "of a causal model; give the row that is classified, mostly the last"
+        )
+    refuse_probabilities(np.concatenate([*logits, *without]))
     lengths = np.array([len(text) for text in words])
     score = np.log(np.maximum(np.concatenate(attention), np.finfo(float).tiny))
-    largest = [np.log(weights.max()) for weights in attention]
+    offsets = np.cumsum([0, *lengths])
     outputs = np.concatenate(logits)
     traces = Traces(
         doc_id,
         label,
-        offsets=np.cumsum([0, *lengths]),
-        score=score - np.repeat(largest, lengths),
+        offsets,
+        score=score - np.repeat(maxima(score, offsets), lengths),
         contribution=np.repeat(outputs, lengths, axis=0),
         bias=np.zeros(outputs.shape[1]),
         spell=dict(zip(doc_id, words, strict=True)).__getitem__,
@@ -302,6 +370,22 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
     change = output_change(traces, np.concatenate(without))
     _, kinds = np.unique(np.concatenate(words), return_inverse=True)
     return with_ties(replace(traces, leave_one_out=change), kinds)
+
+
+def refuse_probabilities(outputs: ndarray) -> None:
+    """AttnError where outputs (R, K) of all readings are no logits, it seems, but probabilities: they add up to 1, or
+    are one each, within 0 and 1 and on both sides of a half."""
+    outputs = outputs[~np.isnan(outputs).any(axis=1)]
+    sums = outputs.sum(axis=1)
+    if outputs.shape[1] == 1:
+        seem = len(outputs) >= FEW and sums.min() < 0.5 < sums.max() <= 1
+    else:
+        seem = np.abs(sums - 1).max() < HALF
+    if seem and (outputs >= 0).all():
+        raise AttnError(
+            "read() gave probabilities, it seems, as all lie in 0 to 1; give logits, or the logarithms of the "
+            "probabilities of each class (B, K)"
+        )
 
 
 def why_not_given(adapter: Adapter, words: list[Words], traces: Traces) -> str:
@@ -340,6 +424,22 @@ def of_deletions(traces: Traces) -> dict[str, ndarray]:
         "tau": kendall_ragged(traces.attention, size, traces.offsets)[0],
         "tau_chance": 0.0 * several,
     }
+
+
+def behind_the_first(traces: Traces) -> dict[str, ndarray]:
+    """Columns top_behind, chance_behind: the top word of each text without its first, which may be a sink; none where
+    fewer than SINK of the texts have it for their top word."""
+    long = traces.lengths > 2
+    several = traces.take(np.flatnonzero(long))
+    first = several.offsets[:-1]
+    if len(several) < FEW or included(several.attention, several.offsets, 1)[first].mean() < SINK:
+        return {}
+    assert several.leave_one_out is not None
+    attention, moved = (np.delete(values, first) for values in (several.attention, np.abs(several.leave_one_out)))
+    columns = np.full((2, len(traces)), np.nan)
+    columns[0, long] = agreement(attention, moved, several.offsets - np.arange(len(several) + 1), 1)
+    columns[1, long] = 1 / (several.lengths - 1)
+    return {"top_behind": columns[0], "chance_behind": columns[1]}
 
 
 def of_weights(traces: Traces, seed: int) -> dict[str, ndarray]:
@@ -393,17 +493,15 @@ def tested(documents: pd.DataFrame) -> pd.DataFrame:
         if column not in documents:
             continue
         values = documents[[column, chance] if chance else [column]].dropna()
-        value, low, high, counted = mean_interval(values[column].to_numpy()[None])
-        side = 0
-        if chance and counted >= FEW:
-            least, most = bootstrap_interval(values[column] - values[chance])
-            side = int(least > 0) - int(most < 0)
-        rows[name] = {
-            "value": value,
-            "low": low,
-            "high": high,
-            "chance": values[chance].mean() if chance else np.nan,
-            "side": side,
-            "texts": counted,
-        }
+        own = values[column].to_numpy()
+        value, low, high, counted = mean_interval(own[None])
+        line = np.nan
+        if chance and counted:
+            by_chance = values[chance].to_numpy()
+            line = by_chance.mean()
+            low, high = np.clip(line + np.array(seed_interval(own - by_chance)), -1.0 if column == "tau" else 0.0, 1.0)
+            if column.startswith("top"):
+                _, low, high, _ = share_interval(own[None], by_chance)
+        side = int(low > line) - int(high < line) if counted >= FEW else 0
+        rows[name] = {"value": value, "low": low, "high": high, "chance": line, "side": side, "texts": counted}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("test")

@@ -1,6 +1,7 @@
 """The numbers of a study: each text's under each seed, their means, and intervals over texts and seeds at once."""
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from attn_core.measures import jsd_ragged, without_nan
 from attn_core.traces import Traces, has_one_logit
 
 RESAMPLES = 1_000
+TAIL = 0.025
+TINY = 1e-9
 BRACKETED = 40
 RANKINGS = ("attention", "gradient", "random", "optimum")
 
@@ -41,7 +44,7 @@ QUESTIONS = {
 }
 """What is asked -> the numbers that answer it."""
 
-SIGNED = ("gain over equal weights", "top word beyond chance")
+SIGNED = "gain over equal weights"
 
 NO_DELETIONS = "deletions are not read of this model"
 ALL_NAN = "no text has it"
@@ -85,7 +88,6 @@ def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
         moved = np.abs(traces.leave_one_out)
         columns["top word"] = several * names_the_word(traces, traces)
         columns["top word by chance"] = several / n
-        columns["top word beyond chance"] = columns["top word"] - columns["top word by chance"]
         columns["top word of gradients"] = several * agreement(np.abs(gradient), moved, traces.offsets, 1)
         columns["tau of gradients and deletion"] = correlations["tau_gradient_loo"]
     columns["farthest twin"] = farthest(traces)
@@ -115,7 +117,7 @@ def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
     majority = np.bincount(label).argmax()
     most = np.full(outputs.shape[:2], 1.0 * (label == majority))
     constant = np.eye(outputs.shape[2])[np.full(outputs.shape[:2], majority)]
-    results = {
+    results = top_words(seeds) | {
         "accuracy of the majority": mean_interval(most),
         "macro F1": interval(macro_f1, label, outputs),
         "macro F1 of the majority": interval(macro_f1, label, constant),
@@ -128,11 +130,21 @@ def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:
             result = results.get(name)
             if result is None and name in seeds[0]:
                 values = np.array([table[name].to_numpy(float) for table in seeds])
-                result = mean_interval(values, -1.0 if name in SIGNED else 0.0)
+                result = mean_interval(values, -1.0 if name == SIGNED else 0.0)
             value, low, high, texts = result or (np.nan, np.nan, np.nan, 0)
             why = "" if np.isfinite(value) else NO_DELETIONS if result is None else ALL_NAN
             rows.append((question, name, value, low, high, texts, len(seeds), why))
     return pd.DataFrame(rows, columns=["question", "number", "value", "low", "high", "texts", "seeds", "why"])
+
+
+def top_words(seeds: list[pd.DataFrame]) -> dict:
+    """The rows of the top word, and of what it is beyond chance; {} where deletions are not read."""
+    if "top word" not in seeds[0]:
+        return {}
+    chance = seeds[0]["top word by chance"].to_numpy()
+    top = share_interval(np.array([table["top word"] for table in seeds]), chance)
+    line = without_nan(chance).sum() / max(1, top[3])
+    return {"top word": top, "top word beyond chance": (*(np.array(top[:3]) - line), top[3])}
 
 
 def between(seeds: list[pd.DataFrame]) -> ndarray:
@@ -160,6 +172,23 @@ def mean_interval(values: ndarray, least: float = 0.0) -> tuple[float, float, fl
     value = float(values[present].mean())
     counted = int(present.any(axis=0).sum())
     return value, *ends(value, sums[sizes > 0] / sizes[sizes > 0], counted, least), counted
+
+
+def share_interval(hits: ndarray, chance: ndarray) -> tuple[float, float, float, int]:
+    """As `mean_interval` of hits (S, D), each of a chance (D,): it holds the mean chance unless the exact tail of a sum
+    of such draws, one a text (Poisson binomial), is below 2.5 %.
+
+    Hits that ties or seeds share are parts of one; the tail counts them whole, on the side of chance.
+    """
+    value, low, high, texts = mean_interval(hits)
+    chance = without_nan(chance)
+    total = without_nan(hits.mean(axis=0)).sum()
+    probability = reduce(np.convolve, np.stack([1 - chance, chance], axis=1), np.ones(1))  # of 0 to D hits
+    if probability[int(total + TINY) :].sum() >= TAIL:
+        low = min(low, chance.sum() / max(1, texts))
+    if probability[: int(np.ceil(total - TINY)) + 1].sum() >= TAIL:
+        high = max(high, chance.sum() / max(1, texts))
+    return value, float(low), float(high), texts
 
 
 def interval(score: Callable, label: ndarray, outputs: ndarray) -> tuple[float, float, float, int]:

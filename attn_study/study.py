@@ -5,8 +5,10 @@ and seeds, with intervals by bootstrap over both.
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from attn_data.cleaning import clean_lower
 from attn_data.pieces import OWN
 from attn_study.numbers import numbers, per_text
 from attn_study.power import power
-from attn_study.report import Sentence, panels, sentences, warning
+from attn_study.report import Sentence, box, panels, sentences, warning
 from attn_study.texts import Cleaned, cleaned, parts
 
 MOST_WORDS = 400
@@ -36,6 +38,12 @@ MOST_WORDS = 400
 
 MOST_PAIRS = 20_000_000
 """Squares of the lengths of the test texts that are read, in all: deletions take as much."""
+
+LONGEST_WORD = 200
+"""Signs of what stands between blanks that are read: a run of one sign takes a tokenizer the square of its length."""
+
+UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
+"""Letters of scripts without blanks: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 STEPS = 400
 """Batches that a training is to have, by more epochs of few texts: as many epochs as that takes, within EPOCHS."""
@@ -114,11 +122,16 @@ class Study:
 
     def report(self) -> str:
         """What was read, the warning, the five sentences and the table, as text."""
-        lines = [str(self.texts), self.warning]
-        lines += [
-            f"{sentence.question} {sentence.verdict.capitalize()}. {sentence.text}" for sentence in self.sentences
-        ]
-        return "\n".join([*filter(None, lines), "", shown(self.table).to_string(index=False)])
+        return f"{self!r}\n\n{shown(self.table).to_string(index=False)}"
+
+    def __repr__(self) -> str:
+        """The same without the table."""
+        five = [f"{sentence.question} {sentence.verdict.capitalize()}. {sentence.text}" for sentence in self.sentences]
+        return "\n".join(filter(None, [str(self.texts), self.warning, *five]))
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return box(str(self.texts), self.sentences, self.warning)
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -146,6 +159,7 @@ def study(
     fold: int = 0,
     strict: bool = False,
     progress: bool = True,
+    tokenizer: Callable[[str], list[str]] | None = None,
 ) -> Study:
     """Train models on your own texts and put their attention to the tests of the book.
 
@@ -167,9 +181,14 @@ def study(
     fold : int
         For few texts: 3 to 10 equal parts, each tested once by a model that was trained on the others.
     strict : bool
-        Refuse a table with rows that would be left out: without text or label, twice the same, of rare classes.
+        Refuse a table with rows that would be left out (without text or label, twice the same, of rare classes), and
+        what would only be noted: classes in two spellings, joined, of fractions or unknown to train, texts without
+        blanks, texts equal as far as they are read in two splits.
     progress : bool
-        Bars with the time left.
+        What the texts are, in a line, and bars with the time left.
+    tokenizer : callable, optional
+        A text -> its words, for languages that spaCy's English rules do not cut; str.split of texts that are cut by
+        blanks. Words count as it gives them.
 
     Returns
     -------
@@ -196,7 +215,8 @@ def study(
     >>> [name for name in study.table.columns]
     ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']
     """
-    texts, trainings = train(frame, text, label, encoder, seeds, epochs, split, fold, strict, progress)
+    texts = cleaned(frame, text, label, split, strict, fold)
+    trainings = train(texts, encoder, seeds, epochs, progress, tokenizer)
     half = len(trainings) // 2
     own = trainings[:half]
     flat = trainings[half:]
@@ -207,41 +227,54 @@ def study(
 
 
 def train(
-    frame: pd.DataFrame | str | Path,
-    text: str,
-    label: str,
-    encoder: str,
-    seeds: int,
-    epochs: int | None,
-    split: str,
-    fold: int,
-    strict: bool,
+    texts: Cleaned,
+    encoder: str = "lstm",
+    seeds: int = 3,
+    epochs: int | None = None,
     progress: bool = True,
-) -> tuple[Cleaned, list[Training]]:
-    """What a study rests on, from the cache where it was trained before: the texts and the trainings, all with
-    attention, then all with equal weights."""
+    tokenizer: Callable[[str], list[str]] | None = None,
+) -> list[Training]:
+    """What a study rests on, from the cache where it was trained before: all with attention, then all with equal
+    weights."""
     if seeds not in range(3, len(SEEDS) + 1):
         raise AttnError(
             f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings of each model, fewer have no interval"
         )
-    texts = cleaned(frame, text, label, split, strict, fold)
-    words = words_of(texts)
-    runs = runs_of(register(texts, words), texts, encoder, seeds, epochs)
+    words = words_of(texts, tokenizer)
+    if progress:
+        print(texts, file=sys.stderr)
+    runs = runs_of(
+        register(texts, words, list(words.values()) if tokenizer else MOST_WORDS), texts, encoder, seeds, epochs
+    )
     equal_weights = [replace(run, attention="uniform") for run in runs]
     bar = tqdm([*runs, *equal_weights], "study", unit="model", disable=not progress)
-    return texts, [training_of(run, words, progress) for run in bar]
+    return [training_of(run, words, progress) for run in bar]
 
 
-def words_of(texts: Cleaned) -> dict[int, list[str]]:
-    """Row of the table of texts -> its tokens; how many are cut goes to the notes."""
+def words_of(texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None) -> dict[int, list[str]]:
+    """Row of the table of texts -> its tokens; what they are goes to the notes."""
+    rows = texts.rows
     words = {}
     cut = 0
-    for row, text in texts.rows["text"].items():
-        tokens = clean_lower(text)
+    for row, text in rows["text"].items():
+        begin = " ".join(word[:LONGEST_WORD] for word in text.split()[: MOST_WORDS + 1])
+        tokens = tokenizer(text) if tokenizer else clean_lower(begin)
         cut += len(tokens) > MOST_WORDS
         words[row] = list(map(sys.intern, tokens[:MOST_WORDS]))  # each word once in memory
+    lengths = pd.Series(words).map(len)
+    if not lengths.all():
+        raise AttnError(f"row {lengths.idxmin()} has no words; leave it out, or give another tokenizer=")
     if cut:
         texts.notes.append(f"{cut:,} cut after {MOST_WORDS} words")
+    split = parts(texts)
+    seen = set(chain.from_iterable(words[row] for row in split["train"].index))
+    unknown = np.mean([word not in seen for row in split["test"].index for word in words[row]])
+    texts.notes.append(f"{lengths.mean():.1f} words a text, {unknown:.0%} of those of test are not in train")
+    if (rows["text"].str.len() > lengths * np.where(rows["text"].str.contains(UNSPACED), 4, 12)).mean() > 0.5:
+        texts.doubt("the texts have no blanks between words, it seems; cut them (tokenizer=)")
+    shared = rows["split"].groupby(pd.Series(words).map(" ".join)).transform("nunique") > 1
+    if shared.any():
+        texts.doubt(f"{shared.sum():,} equal in the words that are read, in two splits")
     return words
 
 
@@ -251,10 +284,10 @@ def corpus(frame: pd.DataFrame | str | Path, text: str, label: str, split: str, 
     return CATALOGUE[register(texts, words_of(texts))]
 
 
-def register(texts: Cleaned, words: dict[int, list[str]]) -> str:
-    """The texts as a corpus of this process, by a name that no other texts have."""
+def register(texts: Cleaned, words: dict[int, list[str]], cut: Any = MOST_WORDS) -> str:
+    """The texts as a corpus of this process, by a name that no other texts have, or the same that are cut otherwise."""
     rows = texts.rows
-    version = digest([rows.astype(str).to_numpy().tolist(), MOST_WORDS])
+    version = digest([rows.astype(str).to_numpy().tolist(), cut])
     name = f"own-{version[:10]}"
 
     def prepare(part: int = 0) -> Prepared:

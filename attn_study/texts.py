@@ -41,21 +41,25 @@ class Cleaned:
     faults : list of str
         What was left out, with counts.
     notes : list of str
-        What else was done.
+        What else was done, what may be meant otherwise, and what the texts are.
     form : str
         Encoding and separator that were found in a file of text.
+    strict : bool
+        Whether what may be meant otherwise is refused.
     """
 
     rows: pd.DataFrame
     classes: list[str]
     faults: list[str]
     form: str = ""
+    strict: bool = False
     notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         """As in: 5 empty, 60 duplicates dropped; classes neg 85 : pos 15 %; read as cp1252, parted by ;"""
         share = self.rows["label"].value_counts(normalize=True)
-        classes = " : ".join(f"{name} {100 * share[name]:.0f}" for name in self.classes)
+        percent = (100 * share).map(lambda value: f"{value:.0f}" if value >= 0.5 else "< 1")
+        classes = " : ".join(f"{name} {percent[name]}" for name in self.classes)
         sizes = self.rows["split"].value_counts()
         names = SPLITS if "train" in sizes else sorted(sizes.index)
         splits = " : ".join(f"{name} {sizes[name]}" for name in names)
@@ -64,6 +68,12 @@ class Cleaned:
         if self.form:
             parts.append(f"read as {self.form}")
         return "; ".join(parts)
+
+    def doubt(self, note: str) -> None:
+        """Notes what is kept and may be meant otherwise; with `strict` an AttnError."""
+        if self.strict:
+            raise AttnError(f"{note}; mend it, or leave strict out: then it is kept as it is")
+        self.notes.append(note)
 
 
 def cleaned(
@@ -104,7 +114,11 @@ def cleaned(
             rows = rows[~drop]
     check_sizes(rows, where, label)
     rows = with_dev(rows, where, split) if has_split else rows.assign(split=drawn(rows, fold))
-    return Cleaned(rows.drop(columns="same"), in_order(rows["label"]), faults, table.attrs.get("form", ""))
+    classes = in_order(rows["label"])
+    texts = Cleaned(rows.drop(columns="same"), classes, faults, table.attrs.get("form", ""), strict)
+    for doubt in doubtful(pd.Series(classes), rows):
+        texts.doubt(doubt)
+    return texts
 
 
 def check_names(text: str, label: str, split: str, fold: int) -> None:
@@ -174,6 +188,20 @@ def is_rare(rows: pd.DataFrame) -> pd.Series:
     return rare & (rare.mean() < 0.1)
 
 
+def doubtful(classes: pd.Series, rows: pd.DataFrame) -> list[str]:
+    """What may be meant otherwise: classes that differ in spelling alone, are several in one, or fractions, or of which
+    train holds none."""
+    number = pd.to_numeric(classes, errors="coerce")
+    spelling = number.astype(str).where(number.notna(), classes.map(normal_form))
+    kinds = {
+        "in two spellings": spelling.duplicated(keep=False),
+        "of several joined": classes.str.contains(r"[|;,]"),
+        "that are fractions": number % 1 > 0,
+        "that train does not hold": ~classes.isin(rows.loc[~rows["split"].isin(["dev", "test"]), "label"]),
+    }
+    return [f"classes {kind}: {' '.join(classes[which])[:40]}" for kind, which in kinds.items() if which.any()]
+
+
 # ---- classes and splits ----------------------------------------------------------------------------------------------
 
 
@@ -202,14 +230,9 @@ def drawn(rows: pd.DataFrame, fold: int = 0) -> pd.Series:
     if fold:
         places = (turn % fold).astype(str)
     else:
-        held_out = turn < turn.groupby(firsts["label"]).transform("size").mul(0.4 * share_of(len(firsts)))
+        held_out = turn < turn.groupby(firsts["label"]).transform("size").mul(min(0.4, 2 * MOST_HELD_OUT / len(firsts)))
         places = pd.Series(np.where(held_out, np.where(turn % 2, "test", "dev"), "train"), firsts.index)
     return rows["same"].map(dict(zip(firsts["same"], places, strict=True)))
-
-
-def share_of(texts: int) -> float:
-    """How much of two fifths of the texts is held out."""
-    return min(1.0, 2 * MOST_HELD_OUT / (0.4 * texts))
 
 
 def with_dev(rows: pd.DataFrame, where: str, split: str) -> pd.DataFrame:

@@ -1,9 +1,11 @@
 """`attn_core.check`: the numbers of the experiments on the package's own model, and any other torch model."""
 
 import doctest
+import re
 from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -19,8 +21,9 @@ from attn_core.experiments.removal import removals
 from attn_core.models import classifier
 from attn_data.arrays import to_ids
 from attn_data.sentence import load
-from attn_study.adapters import OwnClassifier
+from attn_study.adapters import HuggingFace, OwnClassifier
 from attn_study.check import of_given, tokenised
+from attn_study.numbers import share_interval
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +105,13 @@ def texts_with_a_cue(count=40):
 
 def test_attention_on_the_deciding_word_is_found_and_elsewhere_is_not():
     texts = texts_with_a_cue()
-    right = check(Pointer("good"), texts, progress=False)
-    assert right.table.loc["top word", "value"] == 1 and right.table.loc["top word", "side"] == 1
-    assert right.table.loc["top word", "low"] == pytest.approx(1 - 3 / len(texts)), "another text may differ"
-    wrong = check(Pointer("film"), texts, progress=False)
-    assert wrong.table.loc["top word", "value"] == 0 and wrong.table.loc["top word", "side"] == -1
-    even = check(Pointer("nowhere"), texts, progress=False)
-    assert even.table.loc["top word", "side"] == 0 and "is undecided." in " ".join(even.report().split())
+    right, wrong, even = (
+        check(Pointer(looked), texts, progress=False).table.loc["top word"] for looked in ("good", "film", "nowhere")
+    )
+    assert (right.value, wrong.value) == (1, 0)
+    assert [row.side for row in (right, wrong, even)] == [1, -1, 0]
+    assert right.low == pytest.approx(1 - 3 / len(texts)), "another text may differ"
+    assert even.low <= even.chance <= even.high
 
 
 def test_equal_texts_count_once_and_words_and_labels_stay_beside():
@@ -158,65 +161,292 @@ def test_what_cannot_be_run_is_said_with_its_reason():
     assert "otherwise" in check(model, texts, progress=False).not_run["order"]
 
 
-def test_a_model_that_will_not_do_is_refused_in_one_line(bilstm):
-    model, *_ = bilstm
-    pointer = Pointer("good")
-    for call, what in (
-        (lambda: check(model, ["a"], progress=False), "Classifier has no tokens; give it"),
-        (lambda: check(model, ["a"], vocabulary=["a"], progress=False), "begins with <pad>"),
-        (lambda: check(pointer, ["a", " "], progress=False), "text 1 has no words"),
-        (lambda: check(pointer, [], progress=False), "no list of texts"),
-        (lambda: check(pointer, "one text", progress=False), "no list of texts"),
-        (lambda: check(pointer, ["a"], labels=[1, 2], progress=False), "2 labels for 1 texts"),
-    ):
-        with pytest.raises(AttnError, match=what) as error:
-            call()
-        assert "\n" not in str(error.value)
-    pointer.read = lambda texts: (torch.ones(len(texts), 2), torch.zeros(len(texts), 1))
-    with pytest.raises(AttnError, match=r"attention \(1, 2\)"):
-        check(pointer, ["a b c"], progress=False)
-    with pytest.raises(AttnError, match="does not sum to 1"):
-        check(pointer, ["a b"], progress=False)
+# ---- chance ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_hugging_face_classifier_is_checked_without_a_download():
+@pytest.mark.parametrize(
+    ("hits", "chance", "told"),
+    [
+        ([1] * 7, [0.5] * 7, 1),  # by chance 1 in 128
+        ([0] * 12, [0.05] * 12, 0),  # 54 in 100
+        ([0] * 20, [0.16] * 20, 0),  # .84 ** 20 = .031
+        ([0] * 20, [0.32] * 10 + [0.0] * 10, -1),  # .68 ** 10 = .021
+        ([0.5] * 12, [0.5] * 12, 0),  # in each text two words tie
+    ],
+)
+def test_a_share_is_told_from_chance_where_the_exact_tail_is_below_a_fortieth(hits, chance, told):
+    value, low, high, texts = share_interval(np.array([hits], float), np.array(chance))
+    assert int(low > np.mean(chance)) - int(high < np.mean(chance)) == told
+    assert low <= value <= high
+    assert texts == len(hits)
+
+
+@pytest.mark.parametrize("chance", [np.full(12, 1 / 20), np.full(60, 0.97), np.linspace(0.02, 0.5, 25)])
+def test_hits_by_chance_are_seldom_told_from_chance_on_either_side(chance):
+    hits = np.random.default_rng(0).random((400, len(chance))) < chance
+    ends = np.array([share_interval(row[None].astype(float), chance)[1:3] for row in hits])
+    assert (ends[:, 0] > chance.mean()).mean() <= 0.03
+    assert (ends[:, 1] < chance.mean()).mean() <= 0.03
+
+
+# ---- what is no explanation, and no answer ---------------------------------------------------------------------------
+
+
+class Drawn(Pointer):
+    """Reads through a network that drops: its place is what a test chooses."""
+
+    def __init__(self, **places):
+        super().__init__("good")
+        self.__dict__.update(places)
+
+    def read(self, texts):
+        attention, logits = super().read(texts)
+        return attention, self.drop(logits.repeat(1, 2) + torch.tensor([0.0, 1.0]))
+
+
+def test_networks_under_any_name_are_evaluated_and_left_as_they_came():
+    adapter = Drawn(drop=nn.Dropout(0.5).train())
+    assert check(adapter, ["a good film", "a film"], progress=False).traces.predicted.tolist() == [1, 1]
+    assert adapter.drop.training
+
+
+def test_a_text_that_is_answered_twice_in_two_ways_is_refused():
+    hidden = nn.Dropout(0.5).train()
+    with pytest.raises(AttnError, match="read twice gave two answers"):
+        check(Drawn(drop=lambda logits: hidden(logits)), ["a good film"] * 2, progress=False)
+
+
+class Reads(Pointer):
+    """The attention of scores (B, n), 1 for 'good', and the logits of how often that stands there, as a test has it."""
+
+    def __init__(self, attention=lambda score: score.softmax(1), logits=lambda score: score.sum(1, keepdim=True) - 0.5):
+        self.parts = attention, logits
+
+    def read(self, texts):
+        score = torch.tensor([[1.0 * (word == "good") for word in text] for text in texts])
+        return tuple(part(score) for part in self.parts)
+
+
+def first(score):
+    return torch.eye(score.shape[1])[[0] * len(score)]
+
+
+def two(score):
+    return torch.stack([score.sum(1), 1 - score.sum(1)], 1)
+
+
+ANSWERS = {
+    "all on the first word": (Reads(first), "on the first word, or the last"),
+    "all on the last word": (Reads(lambda score: first(score).flip(1)), "on the first word, or the last"),
+    "softmax": (Reads(logits=lambda score: two(score).softmax(1)), "gave probabilities"),
+    "a sigmoid": (Reads(logits=lambda score: (4 * score.sum(1, keepdim=True) - 2).sigmoid()), "gave probabilities"),
+    "logarithms": (Reads(logits=lambda score: two(score).log_softmax(1)), ""),
+    "bfloat16": (Reads(lambda score: score.softmax(1).bfloat16()), ""),
+    "two weights": (Reads(lambda score: score[:, :2]), r"attention \(1, 2\)"),
+    "no weights": (Reads(lambda score: 1 + score), "does not sum to 1"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_that_are_none_are_refused(name):
+    model, told = ANSWERS[name]
+    texts = [["good", "a", "film", "b"], ["that", "is", "a", "film", "c"], ["so", "good"]]
+    if not told:
+        assert len(check(model, texts, progress=False).documents) == 3
+        return
+    with pytest.raises(AttnError, match=told) as error:
+        check(model, texts, progress=False)
+    assert len(str(error.value)) <= 200
+
+
+TEXTS = ["a good film", "a film"]
+CALLS = {
+    "no texts": ({"texts": []}, "no list of texts"),
+    "one text": ({"texts": "a text"}, "no list of texts but str"),
+    "a table": ({"texts": pd.DataFrame({"text": TEXTS})}, "no list of texts but DataFrame"),
+    "None": ({"texts": ["a", None]}, "text 1 has no words, it is None"),
+    "NaN": ({"texts": ["a", np.nan]}, "text 1 has no words, it is nan"),
+    "blanks": ({"texts": ["a", " "]}, "text 1 has no words"),
+    "names": ({"labels": ["pos", "neg"]}, "whole numbers from 0 to 1"),
+    "a class too many": ({"labels": [0, 2]}, "whole numbers from 0 to 1"),
+    "half": ({"labels": [0, np.nan]}, "whole numbers from 0 to 1"),
+    "a label": ({"labels": [1]}, "one for each of 2 texts"),
+    "a name": ({"tokenizer": "bert-base-uncased"}, "tokenizer= is 'bert-base-uncased', with Pointer; give"),
+    "another model": ({"vocabulary": ["a"]}, "vocabulary= goes with a classifier of this package"),
+    "answers": ({"answers": (" yes", " no")}, "answers= and prompt= go with tokenizer="),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_that_will_not_do_are_refused_in_words_of_the_call(name):
+    options, told = CALLS[name]
+    with pytest.raises(AttnError, match=re.escape(told)) as error:
+        check(Pointer("good"), **{"texts": TEXTS, "progress": False} | options)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("form", [tuple, iter, np.array, pd.Series, lambda texts: [text.split() for text in texts]])
+def test_texts_and_labels_are_taken_in_many_forms(form):
+    labels = pd.Series([1.0, 0.0], index=[7, 3])
+    checked = check(Pointer("good"), form(TEXTS), labels=labels, progress=False)
+    assert checked.documents["label"].tolist() == [1, 0]
+
+
+def test_a_vocabulary_is_the_models(bilstm):
+    model, vocabulary, texts = bilstm
+    ids = {word: i for i, word in enumerate(vocabulary)}
+    turned = dict(reversed(ids.items()))
+    assert check(model, texts[:2], vocabulary=turned, progress=False).traces.words(0) == texts[0]
+    for wrong in (vocabulary[:-1], [*vocabulary, "more"], vocabulary[::-1], "words", 5):
+        with pytest.raises(AttnError, match="vocabulary= holds the model's"):
+            check(model, texts[:2], vocabulary=wrong, progress=False)
+    with pytest.raises(AttnError, match="Classifier has no tokens; give it"):
+        check(model, texts[:2], progress=False)
+
+
+def test_the_words_behind_a_sink_are_tested_apart():
+    class Sink(Pointer):
+        def read(self, texts):
+            attention, logits = super().read(texts)
+            return 0.1 * attention + 0.9 * first(attention), logits
+
+    texts = [f"so {text}" for text in texts_with_a_cue()]
+    table = check(Sink("good"), texts, progress=False).table
+    assert table.loc["top word", ["value", "side"]].tolist() == [0, -1]
+    assert table.loc["behind the first", ["value", "side"]].tolist() == [1, 1]
+    assert table.loc["behind the first", "chance"] == pytest.approx(1 / 8)
+    assert "behind the first" not in check(Pointer("good"), texts, progress=False).table.index
+
+
+# ---- models of the library transformers, small and of random weights -------------------------------------------------
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "good", "bad", "film", "that", "ends", "is"]
+SMALL = {"vocab_size": len(PIECES), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+SMALL |= {"intermediate_size": 16, "max_position_embeddings": 12, "pad_token_id": 0, "initializer_range": 0.5}
+SMALL |= {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+FILMS = ["a good film", "a bad film that ends", "good", "a film that ends bad"]
+
+
+def tokenizer_of(form):
+    """Words at blanks; form: the special tokens around a text $A."""
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "good", "bad", "film", "that", "ends"]
-    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(dict(zip(words, range(10), strict=True)), "[UNK]"))
-    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    plain.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    tokenizer = transformers.PreTrainedTokenizerFast(
+    ids = {piece: i for i, piece in enumerate(PIECES)}
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, "[UNK]"))
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    special = [(piece, ids[piece]) for piece in form.split() if piece != "$A"]
+    plain.post_processor = tokenizers.processors.TemplateProcessing(single=form, special_tokens=special)
+    return transformers.PreTrainedTokenizerFast(
         tokenizer_object=plain, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
     )
-    config = transformers.BertConfig(
-        vocab_size=10,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=8,
-        initializer_range=0.5,
-    )
-    torch.manual_seed(0)
-    model = transformers.BertForSequenceClassification(config).train()
-    texts = ["a good film", "a bad film that ends", "good", "a film that ends bad a film that ends bad"]
-    checked = check(model, texts, tokenizer=tokenizer, progress=False)
-    assert checked.traces.words(1) == ["a", "bad", "film", "that", "ends"]
-    assert checked.traces.words(3) == ["a", "film", "that", "ends", "bad", "a"], "cut to the places that the model has"
-    assert set(checked.not_run) == {"dealt anew", "locked", "equal weights", "order"} and model.training
 
-    model.eval()
+
+def model_of(name, **options):
+    transformers = pytest.importorskip("transformers")
+    kind, _, head = name.partition("For")
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(**SMALL | options)
+    return getattr(transformers, f"{kind}For{head or 'SequenceClassification'}")(config).eval()
+
+
+PLACES = {
+    "Bert": ("[CLS] $A [SEP]", {}, 0),
+    "Roberta": ("[CLS] $A [SEP]", {}, 0),
+    "ModernBert": ("[CLS] $A [SEP]", {"classifier_pooling": "mean"}, None),
+    "GPT2": ("$A", {}, -1),
+    "Llama": ("[CLS] $A", {"pad_token_id": None}, -1),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_the_row_of_attention_is_that_of_the_place_that_is_classified(name):
+    form, options, place = PLACES[name]
+    model = model_of(name, **options)
+    tokenizer = tokenizer_of(form)
+    assert HuggingFace(model, tokenizer).place == place
+    checked = check(model, FILMS, tokenizer=tokenizer, progress=False).traces.take([1])
+
+    def whole(text):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        with torch.no_grad():
+            return model(ids, output_attentions=True)
+
+    read = whole(FILMS[1])
+    rows = read.attentions[-1][0].mean(0)
+    row = rows.mean(0) if place is None else rows[place]
+    start = form.split().index("$A")
+    row = row[start : start + 5]
+    np.testing.assert_allclose(checked.attention, row / row.sum(), atol=1e-6)
+    np.testing.assert_allclose(checked.p, read.logits.softmax(1)[:, 1], atol=1e-6)
+    change = whole("a bad film ends").logits.softmax(1) - read.logits.softmax(1)
+    np.testing.assert_allclose(abs(checked.leave_one_out[3]), abs(change[0, 1]), atol=1e-6)
+
+
+def test_a_text_is_cut_to_the_places_that_a_model_has():
+    checked = check(
+        model_of("Bert", max_position_embeddings=8),
+        [" ".join(FILMS)],
+        tokenizer=tokenizer_of("[CLS] $A [SEP]"),
+        progress=False,
+    )
+    assert checked.traces.words(0) == ["a", "good", "film", "a", "bad", "film"]
+    checked = check(model_of("Roberta"), [" ".join(FILMS)], tokenizer=tokenizer_of("[CLS] $A [SEP]"), progress=False)
+    assert checked.traces.lengths.tolist() == [9], "twelve places from the second on, two of them special"
+
+
+def test_what_goes_to_special_tokens_is_told_apart():
+    checked = check(model_of("Llama"), FILMS, tokenizer=tokenizer_of("[CLS] $A"), progress=False)
+    assert 0 < checked.outside["[CLS]"] < 1
+    assert "'[CLS]'" in checked.report()
+
+
+ASKED = {"answers": (" good", " bad"), "prompt": "that {text} is"}
+
+
+def test_a_language_model_answers_behind_its_prompt():
+    model = model_of("LlamaForCausalLM")
+    tokenizer = tokenizer_of("$A")
+    checked = check(model, FILMS, tokenizer=tokenizer, **ASKED, progress=False).traces.take([0])
     with torch.no_grad():
-        whole = model(**tokenizer(texts[1], return_tensors="pt"), output_attentions=True)
-        row = whole.attentions[-1][0, :, 0, 1:-1].mean(0)
-        without = model(**tokenizer("a bad film ends", return_tensors="pt")).logits.softmax(1)[0, 1]
-    np.testing.assert_allclose(checked.traces.take([1]).attention, row / row.sum(), atol=1e-6)
-    np.testing.assert_allclose(checked.traces.take([1]).p, whole.logits.softmax(1)[0, 1], atol=1e-6)
-    change = (without - whole.logits.softmax(1)[0, 1]).abs()
-    np.testing.assert_allclose(np.abs(checked.traces.take([1]).leave_one_out[3]), change, atol=1e-6)
+        whole = model(tokenizer("that a good film is", return_tensors="pt")["input_ids"], output_attentions=True)
+    row = whole.attentions[-1][0, :, -1, 1:4].mean(0)
+    np.testing.assert_allclose(checked.attention, row / row.sum(), atol=1e-6)
+    good, bad = whole.logits[0, -1, [5, 6]].exp()
+    np.testing.assert_allclose(checked.p, bad / (good + bad), atol=1e-6)
+
+
+REFUSED = {
+    "regression": (("Bert", {"num_labels": 1}), {}, "is set up for regression"),
+    "several labels": (("Bert", {"problem_type": "multi_label_classification"}), {}, "set up for multi label"),
+    "no attention": (("FNet", {}), {}, "gives no attention of each token to each other"),
+    "no classes": (("LlamaForCausalLM", {}), {}, "and no language model like GPT-2"),
+    "no head": (("BertForQuestionAnswering", {}), {}, "BertForQuestionAnswering cannot be read"),
+    "a classifier": (("Bert", {}), ASKED, "and no language model like GPT-2"),
+    "a mask": (("BertForMaskedLM", {}), ASKED, "and no language model like GPT-2"),
+    "two pieces": (
+        ("LlamaForCausalLM", {}),
+        ASKED | {"answers": (" good film", " bad")},
+        "' good film' is not one piece",
+    ),
+    "unknown": (("LlamaForCausalLM", {}), ASKED | {"answers": (" fine", " bad")}, "' fine' is not one piece"),
+    "one answer": (("LlamaForCausalLM", {}), ASKED | {"answers": (" good",)}, "two texts or more"),
+    "no text": (("LlamaForCausalLM", {}), ASKED | {"prompt": "is"}, "prompt= one with {text} once"),
+    "words": (("Bert", {}), {"texts": [["a", "flim"]]}, "'flim' is no piece of tokenizer="),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_models_that_cannot_be_checked_are_refused_in_one_line(name):
+    (kind, config), options, told = REFUSED[name]
+    tokenizer = tokenizer_of("$A")
+    with pytest.raises(AttnError, match=re.escape(told)) as error:
+        check(model_of(kind, **config), **{"texts": FILMS, "tokenizer": tokenizer, "progress": False} | options)
+    assert len(str(error.value)) <= 200
+
+
+def test_a_row_that_sees_its_own_word_alone_is_refused():
+    with pytest.raises(AttnError, match="the row of place 0 sees one word at most"):
+        HuggingFace(model_of("GPT2"), tokenizer_of("$A"), place=0)
 
 
 DOCUMENTED = (

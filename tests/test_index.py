@@ -53,6 +53,13 @@ def test_a_seed_that_stands_twice_is_an_error():
     assert over_seeds(rows[:0], "encoder").empty
 
 
+def test_runs_that_lack_a_field_are_a_group_and_seeds_without_a_value_do_not_count():
+    rows = pd.DataFrame({"hidden": [8.0, 8.0, np.nan, np.nan], "seed": [1, 2, 1, 2], "value": [1.0, np.nan, 3.0, 5.0]})
+    table = over_seeds(rows, "hidden")
+    assert table["mean"].tolist() == [1, 4]
+    assert table["n_seeds"].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "n_seeds", "fewest", "lies"),
     [

@@ -65,6 +65,7 @@ def study(
     """Is the attention of a model of your own texts an explanation? One page, and its numbers as CSV."""
     from attn_build.rendering import rerun
     from attn_study.study import train
+    from attn_study.texts import cleaned
 
     page, csv = outputs(file.resolve(), output.resolve())
     values = {
@@ -79,7 +80,8 @@ def study(
         "fold": fold,
         "strict": strict,
     }
-    train(file, text, label, encoder, seeds, epochs or None, split, fold, strict)  # the page reads what is cached
+    texts = cleaned(file, text, label, split, strict, fold)
+    train(texts, encoder, seeds, epochs or None)  # the page reads what is cached
     path = rerun("_study", values, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
 
