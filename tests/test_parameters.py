@@ -101,10 +101,10 @@ def test_the_chosen_run_is_a_row_of_its_own_and_nothing_at_the_defaults(monkeypa
 
 def test_any_epsilon_is_computed_and_none_replaced():
     """Stored means at two; live at any, near these where both are."""
-    stored = yardsticks(0.05, "sst", 10, "indomain-300").set_index(["corpus", "kind"])["mean"]
-    now = live("20news", 0.05, 10, "indomain-300").set_index("kind")["mean"]
+    stored = yardsticks(0.05, "sst", 10).set_index(["corpus", "kind"])["mean"]
+    now = live("20news", 0.05, 10).set_index("kind")["mean"]
     assert len(now) == 4 and np.abs(stored["20news"][now.index] - now).max() < 0.05
-    narrow, wide = (live("20news", epsilon, 10, "indomain-300").set_index("kind")["mean"] for epsilon in (0.01, 0.2))
+    narrow, wide = (live("20news", epsilon, 10).set_index("kind")["mean"] for epsilon in (0.01, 0.2))
     assert narrow["farthest"] < now["farthest"] < wide["farthest"] and narrow["ceiling"] == wide["ceiling"]
 
 
