@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attn_book import tables
-from attn_book.fasttext import fasttext
+from attn_book.fasttext import newest
 from attn_book.page import PARTS
 from attn_build import sources
 from attn_core.index import runs
@@ -53,7 +53,7 @@ def shown():
 
 def test_the_picker_holds_every_stored_model(shown):
     page, text = shown
-    stored = fasttext(runs, family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"])
+    stored = newest(runs, family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"])
     stored = {tuple(model) for model in stored[page["MODEL"]].to_numpy() if model[0] in page["shown"]}
     assert set(page["models"]) == stored and len(stored) == 48
     drawn = re.findall(r'<figure class="attn-fig \w+" id="gallery-(\w+)-(\w+)-(\w+)-(\w+)">', text)

@@ -67,11 +67,10 @@ def test_every_number_has_bounds(name):
     assert numbers - {"seed", "second"} <= set(declares.takes)
 
 
-def test_word_vectors_are_those_of_the_stored_model_unless_the_reader_names_some():
+def test_a_stored_model_is_read_and_one_of_generated_texts_may_be_trained():
     assert settled(CORRELATION, seed=50) == {"seed": 50}
-    assert settled(CORRELATION, vectors="ppmi-300") == {"vectors": "ppmi-300"}
-    assert settled(CORRELATION, encoder="transformer") == {"encoder": "transformer", "vectors": "ppmi-300"}
-    assert settled(CORRELATION, corpus="planted")["vectors"] == Run("planted").vectors, "trained as it is read"
+    assert settled(CORRELATION, encoder="transformer") == {"encoder": "transformer"}
+    assert settled(CORRELATION, corpus="planted") == {"corpus": "planted"}
 
 
 def test_parameters_in_peoples_words():
@@ -101,10 +100,10 @@ def test_the_chosen_run_is_a_row_of_its_own_and_nothing_at_the_defaults(monkeypa
 
 def test_any_epsilon_is_computed_and_none_replaced():
     """Stored means at two; live at any, near these where both are."""
-    stored = yardsticks(0.05, "sst", 10, "indomain-300").set_index(["corpus", "kind"])["mean"]
-    now = live("20news", 0.05, 10, "indomain-300").set_index("kind")["mean"]
+    stored = yardsticks(0.05, "sst", 10).set_index(["corpus", "kind"])["mean"]
+    now = live("20news", 0.05, 10).set_index("kind")["mean"]
     assert len(now) == 4 and np.abs(stored["20news"][now.index] - now).max() < 0.05
-    narrow, wide = (live("20news", epsilon, 10, "indomain-300").set_index("kind")["mean"] for epsilon in (0.01, 0.2))
+    narrow, wide = (live("20news", epsilon, 10).set_index("kind")["mean"] for epsilon in (0.01, 0.2))
     assert narrow["farthest"] < now["farthest"] < wide["farthest"] and narrow["ceiling"] == wide["ceiling"]
 
 
@@ -117,9 +116,7 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     elsewhere = Run("planted")  # among the numbers of no page that did not ask for it
     other = record | {"key": elsewhere.key, "run": as_dict(elsewhere)}
     rows.save(store.cache_store(), other, like.traces.take(range(40)))
-    assert settled(CORRELATION, seed="3") == {"seed": 3, "vectors": "ppmi-300"}, (
-        "the very run that `run --seed 3` makes"
-    )
+    assert settled(CORRELATION, seed="3") == {"seed": 3}
     assert list(index.numbers("tau_attention_gradient", "mean", corpus="sst", seed=3)["key"]) == [run.key]
 
     monkeypatch.chdir(ROOT)

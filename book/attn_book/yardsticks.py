@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attn_book.fasttext import fasttext, recipe
+from attn_book.fasttext import newest
 from attn_core import Run, index, obtain
 from attn_core.experiments.adversarial import best_permutation, ceilings, exact, shuffles
 from attn_core.provenance import data_kind
@@ -20,13 +20,14 @@ SETS = ("sst", "imdb", "agnews", "20news")
 """Data sets of single texts: one logit."""
 
 
-def yardsticks(epsilon: float, corpus: str, seed: int, vectors: str) -> pd.DataFrame:
+def yardsticks(epsilon: float, corpus: str, seed: int) -> pd.DataFrame:
     """Mean JSD to the BiLSTM's attention by data set and kind, rows as of `index.over_seeds` with `data` and `encoder`.
 
     Kinds: search, the paper's; farthest, the exact optimum (pairs: the best found); ceiling, whatever the answer;
-    shuffled, farthest after contributions are dealt out anew; moved, the model's own weights on other words, as a share
-    of what these could reach at any answer. corpus: added, live, where the archive's means lack it. At an ε that is not
-    in the archive all is live: no search, and n_seeds is 1. seed, vectors: of the stored texts then taken.
+    shuffled, farthest after the contributions are permuted among the words; moved, the best permutation of the model's
+    own weights, as a share of what these could reach at any answer. corpus: added, live, where the archive's means lack
+    it. At an ε that is not in the archive all is live: no search, and n_seeds is 1. seed: of the stored texts then
+    taken.
     """
     stored = {
         f"jsd_search@{epsilon:g}": "search",
@@ -38,19 +39,19 @@ def yardsticks(epsilon: float, corpus: str, seed: int, vectors: str) -> pd.DataF
     }
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
-        rows = fasttext(index.numbers, list(stored), "mean", source="archive", **where)
+        rows = newest(index.numbers, list(stored), "mean", source="archive", **where)
         rows["kind"] = rows["measure"].map(stored)
         means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
     else:
-        means = pd.concat([live(name, epsilon, SEEDS[0], recipe(name)) for name in SETS if name != corpus])
+        means = pd.concat([live(name, epsilon, SEEDS[0]) for name in SETS if name != corpus])
     if corpus not in set(means["corpus"]):
-        means = pd.concat([means, live(corpus, epsilon, seed, vectors)], ignore_index=True)
+        means = pd.concat([means, live(corpus, epsilon, seed)], ignore_index=True)
     return means
 
 
-def live(corpus: str, epsilon: float, seed: int, vectors: str) -> pd.DataFrame:
+def live(corpus: str, epsilon: float, seed: int) -> pd.DataFrame:
     """The rows of one data set, computed now on the stored texts of one seed."""
-    result = obtain(Run(corpus, "lstm", "tanh", seed, vectors))
+    result = obtain(Run(corpus, "lstm", "tanh", seed))
     traces = result.traces
     assert traces is not None  # asked for
     at_ceiling = ceilings(traces)
@@ -58,7 +59,7 @@ def live(corpus: str, epsilon: float, seed: int, vectors: str) -> pd.DataFrame:
     means = {
         "farthest": exact(traces, epsilon)["jsd_exact"].mean(),
         "ceiling": at_ceiling["ceiling"].mean(),
-        "shuffled": exact(dealt_anew(traces), epsilon)["jsd_exact"].mean(),
+        "shuffled": exact(permuted_contributions(traces), epsilon)["jsd_exact"].mean(),
         "moved": moved.replace(np.inf, np.nan).mean(),
     }
     rows = pd.DataFrame({"kind": list(means), "mean": list(means.values())})
@@ -66,6 +67,6 @@ def live(corpus: str, epsilon: float, seed: int, vectors: str) -> pd.DataFrame:
     return rows.assign(corpus=corpus, data=kind, encoder="lstm", low=np.nan, high=np.nan, n_seeds=1)
 
 
-def dealt_anew(traces: Traces) -> Traces:
-    """Contributions shuffled over each text's words."""
+def permuted_contributions(traces: Traces) -> Traces:
+    """Contributions permuted over each text's words."""
     return replace(traces, contribution=traces.contribution[shuffles(0, "shuffle", traces)])
