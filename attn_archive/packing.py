@@ -19,11 +19,11 @@ from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
+from attn_core.families import attended
 from attn_core.measures import HEADLINE_SEEDS, classification, jsd_ragged
 from attn_core.results import fits
 from attn_core.run import COUNTED, SEEDS, Run, first_vectors
 from attn_core.traces import Traces
-from attn_core.training.jain import attended
 
 
 @dataclass(frozen=True)

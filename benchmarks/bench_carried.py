@@ -16,11 +16,11 @@ from attn_archive.sweep import read_grid
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
 from attn_core.experiments.single import over_deals
+from attn_core.families import trained_model
 from attn_core.measures import crossed_interval
 from attn_core.run import Run
 from attn_core.traces import Traces, decisions, totals
-from attn_core.tracing import trace
-from attn_core.training.jain import trained_model
+from attn_core.tracing import forward
 
 FILE = "measured/carried.csv"
 
@@ -45,7 +45,7 @@ def carried(runs: list[Run]) -> list[dict]:
     models = {}
     for run in runs:
         model = trained_model(run, weights_of(run))
-        models[run.encoder, run.seed] = trace(model, test, gradient=False, leave_one_out=False, progress=False)
+        models[run.encoder, run.seed] = forward(model, test)
     encoders = list(dict.fromkeys(run.encoder for run in runs))
     seeds = list(dict.fromkeys(run.seed for run in runs))
     rare = rarity(data.splits["train"], test)
