@@ -243,9 +243,9 @@ def test_a_penalty_is_added_to_the_mean_loss_of_pairs():
     documents = random_pairs([3, 5, 2], 9, answers=True)
     model = random_paired("lstm", "tanh", 9, width=2, hidden=2).float()
     arguments = inputs(model, documents, np.arange(3))
-    _, h, attention = model.opened(**arguments)
+    _, h, scores = model.opened(**arguments)
     tie = Tie(model.encoder, 2.0)
-    mean = tie.distance(model.encoder.embedding(arguments["ids"]), h, attention > 0)
+    mean = tie.distance(model.encoder.embedding(arguments["ids"]), h, scores.isfinite())
     plain, tied = (jain.losses(model, documents, np.arange(3), penalty=penalty).descended for penalty in (None, tie))
     torch.testing.assert_close(tied, plain + 2 * mean)
 

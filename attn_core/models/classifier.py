@@ -21,6 +21,10 @@ Tensors = dict[str, Tensor]
 """Tensors by name."""
 
 
+Opened = tuple[Tensor, Tensor, Tensor]
+"""Logits (B, K) or what is attended to (B, H), states (B, L, H) and scores (B, L)."""
+
+
 def real_tokens(ids: Tensor, lengths: Tensor) -> Tensor:
     """True where a position holds a word: not start (first), not end (last), not pad. (B, L) bool."""
     position = torch.arange(ids.shape[1], device=ids.device)
@@ -63,12 +67,14 @@ class Attentive(nn.Module):
         scored = self.encoder.scored(h, ids, lengths, mask) if hasattr(self.encoder, "scored") else h
         return h, self.scores(scored, mask, *q)
 
-    def attended(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None, *q: Tensor) -> tuple[Tensor, Tensor]:
-        """States (B, L, H) and attention (B, L). imposed (B, L): weights to use instead of the model's own."""
+    def attended(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None, *q: Tensor) -> Opened:
+        """What is attended to (B, H), states (B, L, H) and scores (B, L). imposed (B, L): weights to use instead of the
+        model's own."""
         if imposed is not None:
-            return self.encoder(ids, lengths, real_tokens(ids, lengths)), imposed
+            h = self.encoder(ids, lengths, real_tokens(ids, lengths))
+            return weighted_sum(imposed, h), h, imposed.log()
         h, scores = self.states_and_scores(ids, lengths, *q)
-        return h, scores.softmax(-1)
+        return weighted_sum(scores.softmax(-1), h), h, scores
 
     def forward(self, *texts: Tensor, **further: Tensor) -> Tensor:
         """Logits (B, K), see `opened`."""
@@ -89,10 +95,10 @@ class Classifier(Attentive):
         self.decoder = nn.Linear(encoder.width, outputs)
         self.outputs = outputs
 
-    def opened(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits (B, K), with states and attention as in `attended`."""
-        h, attention = self.attended(ids, lengths, imposed)
-        return self.decoder(weighted_sum(attention, h)), h, attention
+    def opened(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None = None) -> Opened:
+        """Logits (B, K), with states and scores as in `attended`."""
+        context, h, scores = self.attended(ids, lengths, imposed)
+        return self.decoder(context), h, scores
 
 
 def output_slope(logits: Tensor) -> Tensor:

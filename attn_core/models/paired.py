@@ -8,12 +8,12 @@ from attn_core.models.attention import PAIRED_ATTENTIONS
 from attn_core.models.classifier import (
     Attentive,
     Named,
+    Opened,
     build_encoder,
     class_named,
     filled,
     hidden_of,
     real_tokens,
-    weighted_sum,
 )
 from attn_core.models.encoders import Encoder
 from attn_core.traces import Arrays
@@ -60,12 +60,12 @@ class Paired(Attentive):
         query_lengths: Tensor,
         allowed: Tensor | None = None,
         imposed: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> Opened:
         """As of a classifier; logits are minus infinity where `allowed` (B, K) is False."""
         q = self.summary(query_ids, query_lengths)
-        h, attention = self.attended(ids, lengths, imposed, q)
-        logits = self.decoder(weighted_sum(attention, h), q)
-        return logits if allowed is None else logits.masked_fill(~allowed, -torch.inf), h, attention
+        context, h, scores = self.attended(ids, lengths, imposed, q)
+        logits = self.decoder(context, q)
+        return logits if allowed is None else logits.masked_fill(~allowed, -torch.inf), h, scores
 
 
 def build(encoder: Named, attention: str, vectors: np.ndarray, outputs: int, hidden: int | None = None) -> Paired:

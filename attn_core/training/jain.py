@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_core.corpora.documents import Documents, batches
-from attn_core.models.classifier import Classifier, real_tokens, to_arrays
+from attn_core.models.classifier import Classifier, to_arrays
 from attn_core.models.paired import Paired
 from attn_core.traces import sigmoid
 from attn_core.tracing import forward, inputs
@@ -157,9 +157,8 @@ def losses(
     """The loss of the documents in `rows`. weight: of positive documents. imposed (T,): see
     `JainWallace.train`."""
     arguments = inputs(model, documents, rows, imposed)
-    ids = arguments["ids"]
-    logits, h, attention = model.opened(**arguments)
-    addition = 0.0 if penalty is None else penalty(ids, h, attention, real_tokens(ids, arguments["lengths"]))
+    logits, h, scores = model.opened(**arguments)
+    addition = 0.0 if penalty is None else penalty(arguments["ids"], h, scores.softmax(-1), scores.isfinite())
     labels = torch.as_tensor(documents.labels[rows], device=logits.device)
     if model.outputs == 1:
         loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=logits.device))
