@@ -22,11 +22,11 @@ from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.experiments.known import GOOD
 from attn_core.experiments.tables import IDENTITY, joined
+from attn_core.families import attended
 from attn_core.measures import HEADLINE_SEEDS, classification, jsd_ragged
 from attn_core.results import fits
 from attn_core.run import SEEDS, Run, standard
 from attn_core.traces import Traces, has_one_logit
-from attn_core.training.jain import attended
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From a run to its stored result: data, training, tracing, record. One trainer and one reader for each family."""
+"""From a run to its stored result: data, training, tracing, record."""
 
 import platform
 import subprocess
@@ -15,26 +15,15 @@ import torch
 from attn_core import foreign, rows, store
 from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
-from attn_core.device import threads
+from attn_core.device import compute_device, threads
 from attn_core.errors import AttnError
+from attn_core.families import FAMILIES, fit, notes, trained_model
 from attn_core.measures import classification
-from attn_core.models.hierarchical import from_arrays
 from attn_core.run import PRETRAINED, RECIPE, Run, as_dict, bases, command, weights_key
 from attn_core.store import Result
 from attn_core.traces import Arrays, Traces
-from attn_core.training import Recipe, cls, compute_device, guide, imitate, jain, keep_memory, pretrained, serrano
+from attn_core.training import keep_memory
 from attn_core.version import __version__
-
-FAMILIES: dict[str, Recipe] = {
-    "text": jain,
-    "pair": jain,
-    "hierarchical": serrano,
-    "guided": guide,
-    "adversary": imitate,
-    "pretrained": pretrained,
-    "cls": cls,
-}
-"""Run.family -> recipe: see `attn_core.training`."""
 
 FEW = 50_000
 """Words to train on up to which one thread does it: two are a fifth faster on an idle machine, but half as slow again
@@ -63,9 +52,6 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     else:
         labels = reading["label"].to_numpy()
         outputs = reading[["p"]].to_numpy()
-    notes = {}
-    if run.family == "pretrained":
-        notes = pretrained.notes(run, arrays[run.selection], data, reading, *weights)
     record = {
         "key": run.key,
         "run": as_dict(run),
@@ -76,7 +62,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "history": training["history"],
         "statistics": data.statistics,
         "fingerprints": inputs,
-        **notes,
+        **notes(run, arrays[run.selection], data, reading, *weights),
         **environment(device),
         "threads": training.get("threads"),  # unknown of weights that an older version has cached
     }
@@ -90,12 +76,8 @@ def model_of(run: Run) -> torch.nn.Module:
     if not has_weights(run):
         hint = foreign.unversioned(run) or f"train it: {command(run)} --fresh"
         raise AttnError(f"the weights of {run.key} are not in the cache; {hint}")
-    arrays = weights_of(run)
-    if run.family == "hierarchical":
-        return from_arrays(run.encoder, arrays)
-    if run.family == "pretrained":
-        return pretrained.trained_model(run, arrays, inputs_of(run)[0], *map(weights_of, bases(run)))
-    return jain.trained_model(run, arrays)
+    frozen = map(weights_of, bases(run)) if run.family == "pretrained" else ()
+    return trained_model(run, weights_of(run), *frozen)
 
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, few: int = FEW) -> tuple[dict, dict]:
@@ -113,7 +95,7 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, f
         devices = range(torch.cuda.device_count())
         with torch.random.fork_rng(devices), threads(count):  # afterwards as before
             torch.manual_seed(run.seed)
-            found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
+            found = fit(run, data, matrix, progress, *weights)
         keep_memory()  # the optimiser's is free now
         training = {"history": found.history, "seconds": time.perf_counter() - start, "threads": count}
         if kept:

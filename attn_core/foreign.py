@@ -44,8 +44,8 @@ def register_encoder(name: str, kind: type, version: str = "", times_hidden: int
     """An encoder: kind(embedding, hidden=…) is a module with `embedding` (V, E) and `width` H.
 
     It is called with ids (B, L), lengths (B,) and mask (B, L), and gives states (B, L, H); for pairs of texts it also
-    has `summary`, see `models.encoders`. times_hidden: how many times `hidden` its states are wide, for `load_weights`;
-    0 takes the class's default width. AttnError for a name of the package's own.
+    has `summary`, and it may have `scored`, see `models.encoders`. times_hidden: how many times `hidden` its states are
+    wide, for `load_weights`; 0 takes the class's default width. AttnError for a name of the package's own.
     """
     from attn_core.models import classifier, encoders
 

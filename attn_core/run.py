@@ -105,7 +105,7 @@ class Run:
     divergence : float, optional
         Weight of the distance to the base's attention, of a trained adversary.
     rounding : int
-        Which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); not in the papers.
+        Which draw moves each starting weight to a neighbouring float32 (`interventions.nudge`); not in the papers.
     context : float
         How much of the text's mean each token of the average encoder reads; not in the papers.
     mixes : {'both', 'values', 'scores'}
@@ -115,7 +115,7 @@ class Run:
     hide : float
         Strength of the penalty of that name; not in the papers.
     mask : float
-        Share of the texts that are masked in training, see `jain.masked`; not in the papers.
+        Share of the texts that are masked in training, see `interventions.masked`; not in the papers.
     layer : int
         Of a pretrained encoder, that of the base or as downloaded, which is frozen: a head is trained on the states
         after this layer, 0 being the embedding. -1: the encoder is trained, too.

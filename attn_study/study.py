@@ -23,9 +23,9 @@ from attn_core.corpora.documents import Encoded
 from attn_core.corpora.files import digest
 from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
+from attn_core.families import trained_model
 from attn_core.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_core.traces import Arrays, Traces
-from attn_core.training import jain
 from attn_data.cleaning import clean_lower
 from attn_data.pieces import OWN
 from attn_study.numbers import numbers, per_text
@@ -68,7 +68,7 @@ class Training:
     def model(self):
         """The classifier, a torch module."""
         if self.weights:
-            return jain.trained_model(self.run, self.weights)
+            return trained_model(self.run, self.weights)
         weights_of(self.run)  # trained anew where the cache has lost them
         return model_of(self.run)
 

@@ -16,11 +16,11 @@ from attn_archive.sweep import read_grid
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
 from attn_core.experiments.single import weights_dealt_anew
+from attn_core.families import trained_model
 from attn_core.measures import crossed_interval, seed_interval
 from attn_core.run import Run
 from attn_core.traces import Traces, totals
-from attn_core.tracing import trace
-from attn_core.training.jain import trained_model
+from attn_core.tracing import forward
 
 FILE = "measured/carried.csv"
 ORDERS = 20
@@ -76,10 +76,7 @@ def several(documents: Documents) -> Documents:
 def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
     """A run's attention and contributions on each split; it is trained where its weights are not cached."""
     model = trained_model(run, weights_of(run))
-    return {
-        split: trace(model, documents, gradient=False, leave_one_out=False, progress=False)
-        for split, documents in texts.items()
-    }
+    return {split: forward(model, documents) for split, documents in texts.items()}
 
 
 def of_permuted(traces: Traces, draw: int) -> np.ndarray:

@@ -23,11 +23,11 @@ from attn_core.corpora.order import fixed_order
 from attn_core.corpora.text import UNKNOWN
 from attn_core.experiments import draws as random
 from attn_core.experiments.compared import SHARES, chosen, compared, importances
+from attn_core.families import trained_model
 from attn_core.measures import classification
 from attn_core.run import Run, from_dict
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training.jain import trained_model
 from benchmarks.plain import outputs
 
 FILE = "measured/compared.csv.xz"
@@ -52,7 +52,7 @@ def shortened(documents: Documents, left: np.ndarray) -> Documents:
 
 
 def hidden(documents: Documents, left: np.ndarray) -> Documents:
-    """The documents with all words but `left` (T,) as the unknown word, as `jain.masked` hides them."""
+    """The documents with all words but `left` (T,) as the unknown word, as `interventions.masked` hides them."""
     stays = np.ones(len(documents.ids), bool)
     stays[documents.inner] = left
     return replace(documents, ids=np.where(stays, documents.ids, np.int32(UNKNOWN)))

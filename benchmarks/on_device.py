@@ -23,17 +23,18 @@ import pandas as pd
 import torch
 from torch import nn
 
-from attn_core.compute import FAMILIES
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents, batches
 from attn_core.corpora.text import END, START
+from attn_core.device import compute_device
 from attn_core.experiments.search import search
+from attn_core.families import fit
 from attn_core.measures import jsd_ragged
 from attn_core.models import classifier, hierarchical, paired
 from attn_core.run import HIERARCHICAL, Run
 from attn_core.traces import Traces
-from attn_core.tracing import trace
-from attn_core.training import compute_device, descend, jain, keep_memory
+from attn_core.tracing import forward, trace
+from attn_core.training import descend, jain, keep_memory
 from benchmarks import cost, speed
 
 BATCH = 32
@@ -226,14 +227,14 @@ def trainings(device: str) -> Iterator[dict]:
     data = encode("planted", **dict(PLANTED))
     start = vectors(len(data.vocabulary))
 
-    def fit(run: Run, *bases: dict) -> dict:
+    def weights_of(run: Run, *bases: dict) -> dict:
         torch.manual_seed(run.seed)
-        return FAMILIES[run.family].fit(run, data, start, False, *bases).weights["dev"]
+        return fit(run, data, start, False, *bases).weights["dev"]
 
-    _, _, base = timed(device, partial(fit, BASE), 1)
+    _, _, base = timed(device, partial(weights_of, BASE), 1)
     for run in TRAINED:
         bases = [base] if run.base is not None else []
-        gpu, peak, weights = timed(device, partial(fit, run, *bases), 1)
+        gpu, peak, weights = timed(device, partial(weights_of, run, *bases), 1)
         difference = np.nan
         if run is BASE:
             difference = max(float(np.abs(base[name] - weights[name]).max()) for name in base)
@@ -247,7 +248,7 @@ def epoch(device: str, encoder: str, documents: Documents, words: int, sizes: Si
     def second_a_step(place: str, steps: int) -> tuple[float, float]:
         torch.manual_seed(0)
         model = classifier.build(encoder, "tanh", vectors(words)).to(place).train()
-        optimiser = jain.adam(model, Run("planted"))
+        optimiser = jain.adam(model)
         descend(optimiser, jain.losses(model, documents, chosen[0]))
 
         def train() -> None:
@@ -312,7 +313,7 @@ def searches(device: str, documents: Documents, words: int, sizes: Sizes) -> Ite
         ("one logit", single, documents),
         ("four classes", several, documents.take(np.arange(min(200, len(documents))))),
     ):
-        traces = trace(model, read, gradient=False, leave_one_out=False, progress=False)
+        traces = forward(model, read)
         searched = partial(search, traces, steps=steps, progress=False)
         cpu, _, expected = timed("cpu", searched, 1)
         gpu, peak, found = timed(device, searched)
@@ -328,7 +329,7 @@ def long_search(device: str, sizes: Sizes) -> dict:
     model = doubled(classifier.build("average", "tanh", vectors(speed.VOCABULARY)))
     read = long_texts(sizes.long_searched)
     with on(device):
-        traces = trace(model.to(device), read, gradient=False, leave_one_out=False, progress=False)
+        traces = forward(model.to(device), read)
     gpu, peak, _ = timed(device, partial(search, traces, steps=sizes.search_steps, progress=False))
     what = f"search, {len(read):,} texts of 180 words, {sizes.search_steps} steps"
     return row(what, "one logit", np.nan, gpu, np.nan, peak)

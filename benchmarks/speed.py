@@ -19,7 +19,6 @@ from attn_core.experiments.erasure import removals
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.models.classifier import Classifier, build
-from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.tracing import trace
 from attn_core.training import descend, jain, keep_memory
@@ -101,7 +100,7 @@ def training() -> Task:
     model = classifier()
     written = plain.packed(model)
     chosen = batches(documents, plain.BATCH, np.random.default_rng(0))[:STEPS]
-    fused = jain.adam(model, Run("planted"))
+    fused = jain.adam(model)
     adams = plain.optimisers(written)
     share = STEPS / ALL_STEPS
 

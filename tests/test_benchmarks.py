@@ -20,7 +20,7 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.erasure import removals
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
-from attn_core.run import HIERARCHICAL, Run
+from attn_core.run import HIERARCHICAL
 from attn_core.tracing import trace
 from attn_core.training import descend, jain
 from benchmarks import bench_carried, bench_sweep, cost, on_device, plain, speed
@@ -61,7 +61,7 @@ def test_a_plain_step_of_training_moves_the_weights_as_ours_does():
     documents = random_documents(np.arange(2, 12), 60)
     model = random_model("lstm", "tanh", 60, width=12, hidden=8)
     written = plain.packed(model)
-    ours, theirs = jain.adam(model, Run("planted")), plain.optimisers(written)
+    ours, theirs = jain.adam(model), plain.optimisers(written)
     for rows in batches(documents, 4, np.random.default_rng(0)):
         loss = descend(ours, jain.losses(model, documents, rows))
         assert plain.step(written, documents, rows, theirs) == pytest.approx(float(loss), rel=1e-5)

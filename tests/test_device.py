@@ -1,7 +1,9 @@
 """What a GPU needs, on any machine: tensors on the model's device, gradients outside cuDNN, chunks by free memory."""
 
+import copy
 import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 import torch
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core import compute, device
+from attn_core import device, families, tracing
 from attn_core.corpora import encode, files
 from attn_core.errors import AttnError
 from attn_core.experiments.search import search
@@ -18,7 +20,7 @@ from attn_core.fast import search as fast_search
 from attn_core.models import classifier, hierarchical, paired
 from attn_core.run import Run
 from attn_core.tracing import chunks, items, texts, trace
-from attn_core.training import jain, serrano
+from attn_core.training import pretrained
 
 TEXTS = random_documents(np.array([1, 2, 5, 9, 9]), 60)
 PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60)
@@ -38,6 +40,13 @@ def models():
 
 MODELS = {name: (model, documents) for name, model, documents in models()}
 ALL = pytest.mark.parametrize("name", MODELS)
+
+
+def assert_alike(found, expected, atol):
+    for array in ("score", "contribution", "gradient", "leave_one_out", "bias"):
+        np.testing.assert_allclose(getattr(found, array), getattr(expected, array), rtol=0, atol=atol, err_msg=array)
+
+
 SLOW_AND_FAST = pytest.mark.parametrize("fast", ["0", "1"])
 
 
@@ -50,8 +59,34 @@ def test_every_tensor_of_a_reading_is_made_on_the_models_device(name, fast, monk
     expected = trace(model, documents, progress=False)
     with torch.device("meta"):
         found = trace(model, documents, progress=False)
-    for array in ("score", "contribution", "gradient", "leave_one_out", "bias"):
-        np.testing.assert_allclose(getattr(found, array), getattr(expected, array), atol=1e-5, err_msg=array)
+    assert_alike(found, expected, 1e-5)
+
+
+@ALL
+def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
+    model, documents = MODELS[name]
+    expected = trace(model, documents, progress=False)
+    rows = np.random.default_rng(0).permutation(len(documents))
+    assert_alike(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), expected, 1e-5)
+    for place, value in ((tracing.BUDGETS, tracing.Budget(3, 20, 20)), (texts.DELETION_TOKENS, 20)):
+        monkeypatch.setitem(place, "cpu", value)
+    monkeypatch.setattr(items, "WORDS", 9)
+    monkeypatch.setattr(items, "DOCUMENTS", 2)
+    small = trace(model, documents, progress=False)
+    assert_alike(small, expected, 1e-5)
+    with device.threads(3):
+        threaded = trace(model, documents, progress=False)
+        with ThreadPoolExecutor(1) as pool:  # this thread and later ones keep the setting
+            assert torch.get_num_threads() == pool.submit(torch.get_num_threads).result() == 3
+    assert_alike(threaded, small, 0.0)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@ALL
+def test_gpu_equals_cpu(name):
+    model, documents = MODELS[name]
+    found = trace(copy.deepcopy(model).cuda(), documents, progress=False)
+    assert_alike(found, trace(model, documents, progress=False), 1e-4)
 
 
 def made_on_the_cpu(build):
@@ -82,29 +117,32 @@ RUNS = [
     small(CUT, encoder="flan_conv"),
     small(base=BASE, divergence=0.01),
     small(encoder="average", attention="given", base=BASE, guide="permuted"),
+    small(encoder="minilm_random"),
+    small(encoder="minilm_random", layer=1),
 ]
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.family} {run.encoder} {run.tie} {run.hide}")
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.family} {run.encoder} {run.tie} {run.hide} {run.layer}")
 def test_every_tensor_of_a_training_is_made_on_the_models_device(run, monkeypatch):
     """Models are built on the CPU and moved; all else as above."""
-    for module in (classifier, paired, hierarchical, serrano):
-        for name in ("build", "from_arrays"):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, made_on_the_cpu(getattr(module, name)))
-    monkeypatch.setattr(jain, "Tie", made_on_the_cpu(jain.Tie))
+    made = [(families, name) for name in ("Tie", "minilm", "trained_model")]
+    made += [(module, "build") for module in (classifier, paired, hierarchical, pretrained)]
+    for module, name in made:
+        monkeypatch.setattr(module, name, made_on_the_cpu(getattr(module, name)))
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
     data = encode(run.corpus, **dict(run.options))
+    monkeypatch.setattr(families, "SHAPE", {"words": len(data.vocabulary), "width": 8, "heads": 2, "depth": 2})
     matrix = np.random.default_rng(0).normal(0, 0.3, (len(data.vocabulary), 8)).astype(np.float32)
     matrix[0] = 0.0
-    recipe = compute.FAMILIES[run.family]
     bases = []
     if run.base is not None:
-        bases = [compute.FAMILIES["text"].fit(BASE, data, matrix, False).weights["dev"]]
+        bases = [families.fit(BASE, data, matrix, False).weights["dev"]]
     with torch.device("meta"):
-        trained = recipe.fit(run, data, matrix, False, *bases)
-        traces = recipe.read(run, trained.weights["dev"], data, False, *bases)
+        trained = families.fit(run, data, matrix, False, *bases)
+        traces = families.FAMILIES[run.family].read(run, trained.weights["dev"], data, False, *bases)
+        notes = families.notes(run, trained.weights["dev"], data, traces, *bases)
     assert len(trained.history) == 2 and np.isfinite(traces.p).all()
+    assert np.isfinite([*notes.get("numbers", {}).values()]).all()
 
 
 @SLOW_AND_FAST

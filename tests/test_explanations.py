@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from attn_archive import packing
-from attn_core import Run, compute, store
+from attn_core import Run, compute, families, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.experiments import explanations, rankings
 from attn_core.models.cls import FirstState, after, attended, gathered, last_logit, opened
 from attn_core.models.minilm import MiniLM
-from attn_core.training import cls, pretrained
+from attn_core.training import cls
 from attn_data import pieces
 
 VOCABULARY = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", "##ly", "dull", "not", "film", "slow")
@@ -232,7 +232,7 @@ def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     data = encode("planted", n_train=60, n_dev=20, n_test=20)
     words = (*data.vocabulary, "[MASK]")
     data = replace(data, vocabulary=words)
-    monkeypatch.setattr(pretrained, "SHAPE", {"words": len(words), "width": 8, "heads": 2, "depth": 2})
+    monkeypatch.setattr(families, "SHAPE", {"words": len(words), "width": 8, "heads": 2, "depth": 2})
     monkeypatch.setattr(MiniLM, "load", lambda encoder, file: encoder.draw())
     monkeypatch.setattr(pieces, "folder", lambda: tmp_path)
     monkeypatch.setattr(compute, "inputs_of", lambda run: (data, None, {"data": data.fingerprint}))

@@ -17,12 +17,15 @@ from attn_core import compute, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import pad
 from attn_core.errors import AttnError
+from attn_core.experiments.search import search, select
+from attn_core.families import FAMILIES, attended, fit, guide_scores, read_guided
 from attn_core.models.classifier import build, to_arrays
 from attn_core.results import obtain
 from attn_core.run import Run, bases, other_seed
+from attn_core.traces import softmax
 from attn_core.tracing import at_positions
-from attn_core.training import guide, jain
-from attn_core.training.jain import attended, train
+from attn_core.training import guide
+from attn_core.training.jain import JainWallace
 from attn_data.vectors import vectors
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
@@ -60,7 +63,7 @@ def own_scores(run: Run, data, split: str) -> np.ndarray:
 
 
 def scores_of(run: Run, data, split: str) -> np.ndarray:
-    return guide.guide_scores(run, data, split, False, *bases_of(run))
+    return guide_scores(run, data.splits[split], split, False, *bases_of(run))
 
 
 def split_up(values, documents):
@@ -92,7 +95,7 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
         np.testing.assert_allclose(mine, theirs, rtol=1e-3)  # the store's 12-bit mantissas
     arrays = store.read_weights(guided().key)[0]["dev"]
     assert not [name for name in arrays if name.startswith("attention")]
-    exact = guide.read(guided(), arrays, data, False, *bases_of(guided()))
+    exact = read_guided(guided(), arrays, data, False, *bases_of(guided()))
     np.testing.assert_allclose(exact.logits[:, 0], guided_logits(arrays, documents, held), atol=1e-4)
     assert exact.gradient is None and exact.leave_one_out is None
     assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
@@ -108,34 +111,28 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
     for weights_given in (None, even):
         torch.manual_seed(3)
         model = build("average", "uniform", matrix)
-        trained.append(train(model, data, Run("planted", seed=3, epochs=2), False, imposed=weights_given))
+        trained.append(JainWallace(epochs=2).train(model, data.splits, 3, imposed=weights_given, progress=False))
     for name, array in trained[0].weights["dev"].items():
         np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
     for one, other in zip(trained[0].history, trained[1].history, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
+def started(run: Run, data, matrix) -> dict[str, np.ndarray]:
+    """The weights that a run starts from."""
+    torch.manual_seed(run.seed)
+    return to_arrays(FAMILIES[run.family].task(run, data, matrix, False, *bases_of(run)).model)
+
+
+@pytest.mark.parametrize("name", ["own", "permuted", "untrained", "swapped", ""])
+def test_the_start_depends_on_the_seed_alone(name, data, matrix):
     """Controls differ from each other in the weights given, in nothing else."""
-    seen = []
-    without = guided("", attention="uniform", base=None, words="position")
-    runs = [guided(), guided("permuted"), guided("untrained"), guided("swapped"), without]
-    given = [bases_of(run) for run in runs]
-
-    def watched(model, *_, **__):
-        seen.append(to_arrays(model))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(jain, "train", watched)
-    for run, weights in zip(runs, given, strict=True):
-        torch.manual_seed(run.seed)
-        with pytest.raises(KeyboardInterrupt):
-            guide.fit(run, data, matrix, False, *weights)
+    without = {} if name else {"attention": "uniform", "base": None, "words": "position"}
+    found = started(guided(name, **without), data, matrix)
     torch.manual_seed(10)
     fresh = to_arrays(build("average", "uniform", matrix))
-    for arrays in seen:
-        for name in ("encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"):
-            np.testing.assert_array_equal(arrays[name], fresh[name], err_msg=name)
+    for part in ("encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"):
+        np.testing.assert_array_equal(found[part], fresh[part], err_msg=part)
 
 
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):
@@ -162,29 +159,20 @@ def test_swapped_takes_the_next_seed_in_the_test_alone(data):
         other_seed(base(3))
 
 
-def test_untrained_is_what_the_base_started_from(data, monkeypatch):
-    started = {}
-
-    def watched(model, *_, **__):
-        started.update(to_arrays(model))
-        raise KeyboardInterrupt
-
-    for run in (base(50), Run("planted", seed=50, options=TINY)):
-        (found,) = bases_of(guided("untrained", base=run))
-        with monkeypatch.context() as patch:
-            patch.setattr(jain, "train", watched)
-            with pytest.raises(KeyboardInterrupt):
-                compute.compute(run, progress=False)
-        assert set(found) == set(started)
-        for name, array in started.items():
-            np.testing.assert_array_equal(array, found[name], err_msg=name)
-        started.clear()
+@pytest.mark.parametrize("encoder", ["average", "lstm"])
+def test_untrained_is_what_the_base_started_from(encoder, data, matrix):
+    run = Run("planted", encoder, seed=50, epochs=2, options=TINY)
+    (found,) = bases_of(guided("untrained", base=run))
+    fresh = started(run, data, matrix)
+    assert set(found) == set(fresh)
+    for name, array in fresh.items():
+        np.testing.assert_array_equal(array, found[name], err_msg=name)
 
 
 def test_searched_weights_move_far_and_leave_the_output(data):
     documents = data.splits["dev"].take(np.arange(12))
     few = replace(data, splits={"dev": documents})
-    found = guide.softmax(scores_of(guided("searched"), few, "dev"), documents.word_offsets)
+    found = softmax(scores_of(guided("searched"), few, "dev"), documents.word_offsets)
     traces = attended(base(), weights_of(base()), documents, False)
     logits = traces.logits_under(found)[:, 0]
     change = np.abs(1 / (1 + np.exp(-logits)) - traces.p)
@@ -195,46 +183,46 @@ def test_searched_weights_move_far_and_leave_the_output(data):
         middle = (own + theirs) / 2
         jsd.append(0.5 * (rel_entr(own, middle).sum() + rel_entr(theirs, middle).sum()))
     assert np.median(jsd) > 0.2
-    best = guide.select(traces, guide.search(traces), guide.EPSILON)["jsd"]
+    best = select(traces, search(traces), guide.EPSILON)["jsd"]
     np.testing.assert_allclose(jsd, best, atol=1e-5)
 
 
 def test_words_taken_away_leave_places_and_ranks(data):
     documents = data.splits["train"].take(np.arange(20))
+    short = {"train": random_documents(np.array([2, 12]), 9)}
     rng = np.random.default_rng(0)
     scores = rng.integers(-3, 1, documents.word_offsets[-1]).astype(np.float32)  # with ties
-    last = guide.longest(data) - 1
-    by_place = words(guide.as_read(guided(words="position"), documents, scores, data))
-    by_rank = words(guide.as_read(guided(words="rank"), documents, scores, data))
+    by_place = words(guide.as_read(documents, scores, "position", short))
+    by_rank = words(guide.as_read(documents, scores, "rank", short))
     for own, places, ranks in zip(split_up(scores, documents), by_place, by_rank, strict=True):
-        assert places.tolist() == [4 + min(t, last) for t in range(len(own))]
+        assert places.tolist() == [4 + min(t, 11) for t in range(len(own))]
         order = sorted(range(len(own)), key=lambda t: (-own[t], t))
-        assert ranks.tolist() == [4 + order.index(t) for t in range(len(own))]
-    equal = words(guide.as_read(guided(words="rank"), documents, np.zeros_like(scores), data))
+        assert ranks.tolist() == [4 + min(order.index(t), 11) for t in range(len(own))]
+    equal = words(guide.as_read(documents, np.zeros_like(scores), "rank", short))
     assert [ids.tolist() for ids in equal] == [ids.tolist() for ids in by_place], "uniform weights: ranks are places"
-    assert guide.as_read(guided(), documents, scores, data) is documents
-    short = replace(data, splits={"train": random_documents(np.array([2, 3]), 9)})
-    assert max(map(max, words(guide.as_read(guided(words="position"), documents, scores, short)))) == 4 + 2
+    assert guide.as_read(documents, scores, "text", {}) is documents
 
 
 @pytest.mark.parametrize("mode", ["position", "rank"])
 def test_without_words_only_the_weights_are_read(mode, data, matrix):
     """Other words under the same weights change nothing; one vector for all places gives one output for all texts."""
     run = guided(words=mode)
-    fitted = guide.fit(run, data, matrix, False, *bases_of(run))
+    fitted = fit(run, data, matrix, False, *bases_of(run))
     arrays = fitted.weights["dev"]
     np.testing.assert_array_equal(
-        arrays["encoder.embedding.weight"], guide.position_vectors(guide.longest(data), matrix.shape[1])
+        arrays["encoder.embedding.weight"], guide.position_vectors(data.splits, matrix.shape[1])
     )
-    traces = guide.read(run, arrays, data, False, *bases_of(run))
+    traces = read_guided(run, arrays, data, False, *bases_of(run))
     assert np.ptp(traces.p) > 1e-6
     scores = scores_of(run, data, "test")
     others = replace(data.splits["test"], ids=np.full_like(data.splits["test"].ids, 5))
-    same = guide.as_read(run, others, scores, data)
-    np.testing.assert_array_equal(words(same)[3], words(guide.as_read(run, data.splits["test"], scores, data))[3])
+    same, as_they_are = (
+        guide.as_read(documents, scores, mode, data.splits) for documents in (others, data.splits["test"])
+    )
+    np.testing.assert_array_equal(same.ids[same.inner], as_they_are.ids[same.inner])
     table = arrays["encoder.embedding.weight"]
     constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1)) * table.any(1)[:, None]}
-    assert np.ptp(guide.read(run, constant, data, False, *bases_of(run)).p) < 1e-6
+    assert np.ptp(read_guided(run, constant, data, False, *bases_of(run)).p) < 1e-6
 
 
 def test_an_adversary_may_be_the_guide(data):

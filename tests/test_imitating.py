@@ -9,7 +9,7 @@ import torch
 from plain_guiding import adversary_loss, average_model
 from plain_network import random_documents
 
-from attn_core import store
+from attn_core import families, store
 from attn_core.compute import weights_of
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
@@ -17,7 +17,7 @@ from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
 from attn_core.results import obtain
 from attn_core.run import Run
-from attn_core.tracing import inputs, trace
+from attn_core.tracing import forward, inputs, trace
 from attn_core.training import BatchLoss, imitate, without_denormals
 from attn_data.vectors import vectors
 
@@ -46,7 +46,7 @@ def matrix(data):
 def fit(run, data, matrix):
     """As `compute` calls it."""
     torch.manual_seed(run.seed)
-    return imitate.fit(run, data, matrix, False, weights_of(run.base, False))
+    return families.fit(run, data, matrix, False, weights_of(run.base, False))
 
 
 def models(vocabulary=12, scale=3.0):
@@ -106,8 +106,8 @@ def test_a_step_descends_the_loss_that_the_traces_tell(data, matrix):
     torch.manual_seed(0)
     model, guide = build("average", "tanh", matrix), build("average", "tanh", matrix)
     documents, rows = data.splits["train"], np.arange(20)
-    theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
-    own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    theirs = forward(guide, documents)
+    own = forward(model, documents)
     tokens = slice(0, theirs.offsets[20])
     arguments = (imitate.Targets(theirs), 30.0, 0.01)
     loss, number = imitate.losses(model, documents, rows, *arguments)
@@ -124,7 +124,7 @@ def test_extreme_attention_gives_no_nan(scale):
     """Weights that underflow on either side, beside pads and texts of one word."""
     model, guide, documents = models(scale=scale)
     model, guide = model.float(), guide.float()
-    theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
+    theirs = forward(guide, documents)
     targets = imitate.Targets(theirs)
     assert np.isfinite(targets.log_attention).all()
     if scale == 1e3:
@@ -189,20 +189,20 @@ def test_the_record_is_of_the_epoch_with_the_lowest_training_loss(data):
         ([9, 8, 7], 3, 2),  # all epochs are run out
     ],
 )
-def test_patience_and_checkpoint(losses, epochs, kept, data, matrix, monkeypatch):
-    left = iter(enumerate(losses))
+def test_patience_and_checkpoint(losses, epochs, kept, monkeypatch):
+    model, guide, documents = models()
 
     def scripted(model, *_):
-        """A gradient of 1 at the bias alone: plain descent moves it by one an epoch."""
-        epoch, found = next(left)
-        return BatchLoss(model.decoder.bias.sum() + float(epoch), torch.tensor(found * 90.0, dtype=torch.float64))
+        for epoch, loss in enumerate(losses):
+            torch.nn.init.constant_(model.decoder.bias, epoch)
+            yield epoch, loss
 
-    monkeypatch.setattr(imitate, "losses", scripted)
-    monkeypatch.setattr(imitate, "adam", lambda model, run: torch.optim.SGD([model.decoder.bias], lr=1.0))
-    fitted = fit(adversary(batch=90, epochs=min(len(losses), 40)), data, matrix)
-    start = fit(adversary(epochs=0), data, matrix).weights["dev"]["decoder.bias"]
+    monkeypatch.setattr(imitate, "passes", scripted)
+    splits = dict.fromkeys(("train", "dev", "test"), documents)
+    target = dict.fromkeys(splits, trace(guide, documents, leave_one_out=False, progress=False))
+    fitted = imitate.Adversary(epochs=len(losses)).train(model, splits, 0, target=target, progress=False)
     assert len(fitted.history) == epochs
-    assert fitted.weights["dev"]["decoder.bias"] == pytest.approx(start - 1 - kept, abs=1e-5)
+    assert fitted.weights["dev"]["decoder.bias"] == kept
 
 
 def test_denormals_are_back_after_a_training_that_fails():

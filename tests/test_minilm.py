@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from attn_core import Run, index, store
+from attn_core import Run, families, index, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents, pad
 from attn_core.corpora.text import SEP
 from attn_core.errors import AttnError
 from attn_core.models.classifier import real_tokens
 from attn_core.models.minilm import MiniLM
-from attn_core.tracing import inputs, trace
-from attn_core.training import piecewise, pretrained
+from attn_core.tracing import forward, inputs, trace
+from attn_core.training import piecewise
 from attn_data import pieces
 
 RUN = Run("sst", "minilm_random", seed=10, epochs=2)
@@ -56,14 +56,14 @@ def data(monkeypatch):
     """Generated texts; a run's model has two layers."""
     encoded = encode("planted", n_train=200, n_test=40)
     words = max(len(encoded.vocabulary), 1 + SEP)
-    monkeypatch.setattr(pretrained, "SHAPE", {"words": words, "width": 16, "heads": 2, "depth": 2})
+    monkeypatch.setattr(families, "SHAPE", {"words": words, "width": 16, "heads": 2, "depth": 2})
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
     return encoded
 
 
 def a_model(data, run=RUN):
     torch.manual_seed(0)
-    model = pretrained.untrained(run, data).eval()
+    model = families.tuned_task(run, data, None, False).model.eval()
     with torch.no_grad():
         for weight in model.encoder.parameters():
             weight *= 4  # not all states alike
@@ -132,26 +132,26 @@ def test_a_changed_copy_of_weights_or_tokenizer_is_refused_by_name(name, another
 
 def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
     torch.manual_seed(RUN.seed)
-    trained = pretrained.fit(RUN, data, None, False)
+    trained = families.fit(RUN, data, None, False)
     first, last = trained.history[0]["loss"], trained.history[-1]["loss"]
     assert last < first
-    traces = pretrained.read(RUN, trained.weights["dev"], data, False)
-    model = pretrained.trained_model(RUN, trained.weights["dev"], data)
+    traces = families.read_tuned(RUN, trained.weights["dev"], data, False)
+    model = families.trained_model(RUN, trained.weights["dev"])
     test = data.splits["test"]
     with torch.no_grad():
         logits = model(**inputs(model, test, np.arange(len(test))))[:, 0].numpy()
     np.testing.assert_allclose(traces.logits[:, 0], logits, atol=1e-5)
     assert traces.gradient_norm is not None and (traces.gradient_norm > 0).all()
-    rows = pretrained.deleted(test, "sst")
+    rows = families.deleted(test, "sst")
     assert np.array_equal(np.unique(traces.owner[~np.isnan(traces.leave_one_out)]), rows)
 
 
 def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data):
     torch.manual_seed(RUN.seed)
-    base = pretrained.fit(RUN, data, None, False).weights["dev"]
+    base = families.fit(RUN, data, None, False).weights["dev"]
     for layer in (0, 2):
         run = Run("sst", "minilm_random", seed=10, layer=layer, base=RUN, epochs=1)
-        arrays = pretrained.fit(run, data, None, False, base).weights["dev"]
+        arrays = families.fit(run, data, None, False, base).weights["dev"]
         assert set(arrays) == {
             "encoder.scale",
             "attention.project.weight",
@@ -160,11 +160,11 @@ def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_
             "decoder.weight",
             "decoder.bias",
         }
-        model = pretrained.trained_model(run, arrays, data, base)
+        model = families.trained_model(run, arrays, base)
         arguments = inputs(model, data.splits["train"], np.arange(200))
         h, scores = model.states_and_scores(**arguments)
         assert abs(float(h[scores.isfinite()].std()) - 1) < 0.01
-        whole = pretrained.trained_model(RUN, base, data)
+        whole = families.trained_model(RUN, base)
         levels = whole.encoder.levels(arguments["ids"], arguments["lengths"])
         torch.testing.assert_close(h * model.encoder.scale, levels[layer])
 
@@ -172,8 +172,8 @@ def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_
 def test_a_drawn_encoder_that_is_frozen_is_drawn_alike_when_it_is_read(data):
     run = Run("sst", "minilm_random", seed=50, layer=1, epochs=1)
     torch.manual_seed(run.seed)
-    model = pretrained.untrained(run, data)
-    again = pretrained.trained_model(run, {}, data)
+    model = families.tuned_task(run, data, None, False).model
+    again = families.trained_model(run, {"decoder.bias": np.zeros(1, np.float32)})
     torch.testing.assert_close(again.encoder.frozen.embedding.weight, model.encoder.frozen.embedding.weight)
 
 
@@ -243,7 +243,7 @@ def test_whole_words_are_deleted_with_all_their_pieces(data):
         moved = []
         for a, b in pairwise(begins):
             short = piecewise.of_lists([np.delete(ids, np.arange(a, b))], np.zeros(1, np.int64), np.arange(1))
-            there = trace(model, short, gradient=False, leave_one_out=False, progress=False)
+            there = forward(model, short)
             moved.append(abs(there.p[0] - traces.p[row]))
         same.append(np.argmax(sums) == np.argmax(moved))
     assert numbers["top_attention_is_top_loo@words"] == np.mean(same)
@@ -258,27 +258,6 @@ def test_changed_texts_keep_their_words_or_lose_their_signs(data):
     assert sign.tolist() == [False, False, False, True, False]
     kept = piecewise.rewritten(documents, lambda ids: ids[~sign[ids]] if (~sign[ids]).any() else ids)
     assert kept.ids.tolist() == [101, 1, 2, 4, 102, 101, 3, 102]
-
-
-@pytest.mark.parametrize("layer", [-1, 1])
-def test_every_tensor_is_made_on_the_models_device(data, layer, monkeypatch):
-    """Models are built on the CPU and moved; the default device is another one, whose tensors mix with no others."""
-
-    def on_the_cpu(build):
-        def built(*arguments):
-            with torch.device("cpu"):
-                return build(*arguments)
-
-        return built
-
-    for name in ("untrained", "trained_model"):
-        monkeypatch.setattr(pretrained, name, on_the_cpu(getattr(pretrained, name)))
-    run = Run("agnews", "minilm_random", seed=10, epochs=1, layer=layer)
-    with torch.device("meta"):
-        arrays = pretrained.fit(run, data, None, False).weights["dev"]
-        traces = pretrained.read(run, arrays, data, False)
-        notes = pretrained.notes(run, arrays, data, traces)
-    assert np.isfinite(traces.p).all() and np.isfinite(list(notes["numbers"].values())).all()
 
 
 @real_weights
@@ -303,10 +282,11 @@ def test_states_are_those_of_the_reference_implementation():
 def test_a_logit_is_the_weighted_sum_of_its_pieces_numbers():
     vocabulary = tuple(sorted(pieces.tokenizer().get_vocab(), key=pieces.tokenizer().get_vocab().get))
     torch.manual_seed(0)
-    model = pretrained.untrained(Run("sst", "minilm"), encode("planted", n_train=20, n_test=10)).eval()
+    data = encode("planted", n_train=20, n_test=10)
+    model = families.tuned_task(Run("sst", "minilm"), data, None, False).model.eval()
     texts = pieces.pieces(["The film is dull.", "A feast for the eyes, and for nothing else", "dull " * 300])
     documents = piecewise.of_lists(texts, np.zeros(3, np.int64), np.arange(3))
-    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    traces = forward(model, documents)
     with torch.no_grad():
         logits = model(**inputs(model, documents, np.arange(3)))[:, 0].numpy()
     assert np.abs(traces.logits[:, 0] - logits).max() <= 1e-5

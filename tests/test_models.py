@@ -21,19 +21,17 @@ from plain_network import (
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attn_core.compute import inputs_of
 from attn_core.corpora import encode
 from attn_core.corpora.documents import pad
-from attn_core.corpora.planted import deciding
 from attn_core.corpora.text import UNKNOWN
 from attn_core.errors import AttnError
+from attn_core.interventions import Hide, Tie, masked
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS, reverse_within, waves
 from attn_core.run import Run
-from attn_core.tracing import inputs, trace
+from attn_core.tracing import forward, inputs
 from attn_core.training import jain
-from attn_core.training.penalties import Hide, Tie
 
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 
@@ -145,7 +143,7 @@ def test_unknown_names_and_vectors_that_are_not_finite_are_refused():
 def test_logits_under_another_attention_are_those_of_the_trace():
     """The affine identity through the network itself: given weights give the logits that the trace predicts."""
     documents, model = random_documents(np.array([4, 7, 2]), 30, seed=3), random_model("lstm", "tanh", 30)
-    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    traces = forward(model, documents)
     rng = np.random.default_rng(0)
     weights = np.concatenate([rng.dirichlet(np.ones(n)) for n in traces.lengths])
     ids, lengths = pad(documents, np.arange(len(documents)))
@@ -158,51 +156,76 @@ def test_logits_under_another_attention_are_those_of_the_trace():
     assert np.abs(logits.numpy() - traces.logits).max() > 1e-3
 
 
+def untrained(data):
+    return build("average", "tanh", np.zeros((len(data.vocabulary), 4), np.float32))
+
+
 def test_training_ends_once_nothing_can_be_better(monkeypatch):
-    def run(values):
+    data = encode("planted", n_train=64, n_dev=8, n_test=8)
+
+    def epochs(values):
         left = iter(values)
         monkeypatch.setattr(jain, "roc_auc", lambda *_: next(left))
-        data = encode("planted", n_train=64, n_dev=8, n_test=8)
-        model = build("average", "tanh", np.zeros((len(data.vocabulary), 4), np.float32))
-        return jain.train(model, data, Run("planted", seed=0, epochs=5), False)
+        trained = jain.JainWallace(epochs=5).train(untrained(data), data.splits, 0, progress=False)
+        return len(trained.history)
 
     dev_and_test = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5]  # the first epoch does not count; both at 1 after the third
-    assert len(run(dev_and_test).history) == 3
-    assert len(run([0.9] * 10).history) == 5
+    assert epochs(dev_and_test) == 3
+    assert epochs([0.9] * 10) == 5
+
+
+class Recorder:
+    """A penalty, a transform and a start that change nothing but what they note."""
+
+    def __init__(self):
+        self.parameters = [torch.nn.Parameter(torch.ones(()))]
+        self.texts = []
+        self.batches = []
+
+    def start(self, model):
+        self.fresh = model.decoder.bias.item()
+
+    def transform(self, documents, rng):
+        self.texts.append(masked(documents, rng, 1.0))
+        return self.texts[-1]
+
+    def __call__(self, ids, h, attention, mask):
+        assert h.shape[:2] == ids.shape == attention.shape == mask.shape
+        self.batches.append(ids[mask])
+        return self.parameters[0] * len(ids)
+
+
+def test_hooks_are_called_once_an_epoch_a_batch_and_a_training():
+    data = encode("planted", n_train=64, n_dev=8, n_test=8)
+    recorder = Recorder()
+    model = untrained(data)
+    before = model.decoder.bias.item()
+    jain.JainWallace(epochs=2).train(
+        model,
+        data.splits,
+        0,
+        start=recorder.start,
+        transform=recorder.transform,
+        penalty=recorder,
+        progress=False,
+    )
+    assert recorder.fresh == before
+    assert recorder.parameters[0].item() < 1, "what a penalty has is trained"
+    first, second = recorder.texts
+    assert (first.ids != second.ids).any(), "drawn anew in the second epoch"
+    read = torch.cat(recorder.batches[:2])  # 64 texts, 32 a batch
+    assert read.sort().values.tolist() == sorted(first.ids[first.inner].tolist())
 
 
 def test_masks_hide_words_alone_and_about_a_quarter_of_them():
     documents = encode("planted", n_train=400, n_dev=8, n_test=8).splits["train"]
-    read = jain.masked(documents, 0.5, np.random.default_rng(0))
+    read = masked(documents, np.random.default_rng(0), 0.5)
     hidden = read.ids == UNKNOWN
     assert not hidden[~documents.inner].any() and read.ids.dtype == documents.ids.dtype
     np.testing.assert_array_equal(read.ids[~hidden], documents.ids[~hidden])
     share = np.add.reduceat(hidden, documents.offsets[:-1]) / (documents.lengths - 2)
     assert 0.2 < share.mean() < 0.3 and 0.45 < (share == 0).mean() < 0.6  # half of the texts, a rate of a half
     assert (share == 1).any() and ((share > 0.2) & (share < 0.8)).mean() > 0.2
-    assert not (jain.masked(documents, 0.0, np.random.default_rng(0)).ids == UNKNOWN).any()
-
-
-def test_a_masked_training_sees_the_batches_of_its_twin_and_other_words(monkeypatch):
-    data = encode("planted", n_train=64, n_dev=8, n_test=8)
-    model = build("average", "tanh", np.zeros((len(data.vocabulary), 4), np.float32))
-    seen = []
-    losses = jain.losses
-
-    def spied(model, documents, rows, *others):
-        seen.append((rows.tolist(), documents.ids))
-        return losses(model, documents, rows, *others)
-
-    monkeypatch.setattr(jain, "losses", spied)
-    for mask in (0.0, 1.0):
-        jain.train(model, data, Run("planted", "average", seed=0, epochs=2, mask=mask), False)
-    plain = seen[: len(seen) // 2]
-    masked = seen[len(seen) // 2 :]
-    assert [rows for rows, _ in plain] == [rows for rows, _ in masked]
-    assert not (plain[0][1] == UNKNOWN).any() and (masked[0][1] == UNKNOWN).any()
-    assert (masked[0][1] != masked[-1][1]).any()  # drawn anew in the second epoch
-    with pytest.raises(AttnError, match="mask goes with"):
-        Run("snli", mask=0.5)
 
 
 def test_the_tie_of_states_to_words_by_hand():
@@ -216,16 +239,15 @@ def test_the_tie_of_states_to_words_by_hand():
     assert found.item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_penalties_read_what_a_model_of_pairs_answers():
+def test_a_penalty_is_added_to_the_mean_loss_of_pairs():
     documents = random_pairs([3, 5, 2], 9, answers=True)
     model = random_paired("lstm", "tanh", 9, width=2, hidden=2).float()
     arguments = inputs(model, documents, np.arange(3))
-    logits, h, scores = jain.with_states(model, **arguments)
-    torch.testing.assert_close(logits, model(**arguments))
+    _, h, scores = model.opened(**arguments)
     tie = Tie(model.encoder, 2.0)
     mean = tie.distance(model.encoder.embedding(arguments["ids"]), h, scores.isfinite())
     plain, tied = (jain.losses(model, documents, np.arange(3), penalty=penalty).descended for penalty in (None, tie))
-    torch.testing.assert_close(tied, plain + 2 * mean)  # both are means over the batch
+    torch.testing.assert_close(tied, plain + 2 * mean)
 
 
 def test_a_transformer_reads_the_order_of_words_and_no_pads():
@@ -245,19 +267,6 @@ def test_the_penalty_on_attention_to_secret_words_by_hand():
     hide = Hide(np.array([False, True]), 2.0, torch.device("cpu"))
     assert hide(ids, None, weights, None).item() == pytest.approx(-2 * (math.log(1 - 0.5) + math.log(1)))
     assert 26 < hide(1 - ids[1:], None, weights[1:], None).item() < 30  # attention of 1: finite
-
-
-def test_attention_trained_to_hide_leaves_the_words_that_decide():
-    options, mass = (("n_train", 300), ("n_dev", 50), ("n_test", 50)), []
-    for hide in (0.0, 1.0):
-        run = Run("planted", "average", epochs=6, options=options, hide=hide)
-        data, matrix, _ = inputs_of(run)
-        torch.manual_seed(run.seed)
-        arrays = jain.fit(run, data, matrix, False).weights["dev"]
-        test = data.splits["test"]
-        traces = jain.attended(run, arrays, test, False)
-        mass.append((traces.attention * deciding(data.vocabulary)[test.ids[test.inner]]).sum() / len(test))
-    assert mass[0] > 3 * mass[1], mass
 
 
 @pytest.mark.parametrize("fields", [{"corpus": "sst"}, {"attention": "uniform"}, {"tie": 1.0, "encoder": "lstm"}])

@@ -17,7 +17,7 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.fast import bilstm
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
-from attn_core.tracing import trace
+from attn_core.tracing import forward, trace
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
 ENCODERS = tuple(SIZES)
@@ -168,11 +168,6 @@ def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
     with torch.no_grad():
         together = model(*tensors(order)).softmax(1)
     np.testing.assert_allclose(together, plain.outputs_of(model, documents)[order], atol=1e-10)
-    whole = trace(model, documents, progress=False)
-    turned = trace(model, documents.take(order), progress=False).take(np.argsort(order))
-    for name in TOKEN_ARRAYS:
-        np.testing.assert_allclose(getattr(turned, name), getattr(whole, name), atol=1e-6, err_msg=name)
-    np.testing.assert_allclose(turned.query, whole.query, atol=1e-6)
 
 
 def test_scores_far_apart_take_a_second_pass(monkeypatch):
@@ -208,7 +203,7 @@ def test_rounded_traces_tell_the_networks_story(encoder, attention):
     rounded = traces.rounded()
     network = plain.outputs_of(model, documents).numpy()
     assert np.abs(rounded.outputs - network).max() < 2e-4
-    p = trace(model, documents, gradient=False, leave_one_out=False, progress=False).p
+    p = forward(model, documents).p
     np.testing.assert_allclose(p, network.max(1), atol=1e-5)
     if attention != "uniform":
         for name in ("gradient", "leave_one_out"):
@@ -237,13 +232,3 @@ def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make, encoder)
 def test_texts_without_a_question_are_refused():
     with pytest.raises(AttnError, match="no second text"):
         trace(small("none", "dot"), random_documents([3, 4], 30))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize(("encoder", "attention"), ALL)
-def test_gpu_equals_cpu(encoder, attention):
-    documents = random_pairs(LENGTHS, 30, outputs=5, answers=True)
-    model = small(encoder, attention, outputs=5)
-    expected, found = (trace(model.to(device), documents, progress=False) for device in ("cpu", "cuda"))
-    for name in TOKEN_ARRAYS:
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5, err_msg=name)

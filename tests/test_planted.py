@@ -122,14 +122,14 @@ def test_silent_documents_of_class_0_hold_no_cue():
 
 
 def test_long_documents_and_uniform_weights_are_traced_without_deletions():
+    from attn_core import families
     from attn_core.models import classifier
-    from attn_core.training import jain
 
-    long = {"shortest": jain.LONGEST_DELETED + 1, "longest": jain.LONGEST_DELETED + 1}
+    long = dict.fromkeys(("shortest", "longest"), families.LONGEST_DELETED + 1)
     for attention, lengths, deleted in (("tanh", long, False), ("tanh", {}, True), ("uniform", {}, False)):
         data = encode("planted", n_train=4, n_dev=4, n_test=2, **lengths)
         vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
         vectors[0] = 0  # of pads
         arrays = classifier.to_arrays(classifier.build("average", attention, vectors))
-        traces = jain.read(Run("planted", "average", attention), arrays, data, False)
+        traces = families.read_jain(Run("planted", "average", attention), arrays, data, False)
         assert (traces.leave_one_out is not None) == deleted and traces.gradient is not None

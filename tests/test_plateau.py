@@ -53,7 +53,7 @@ def test_caps_cut_a_group_into_equal_parts():
 def fitted(monkeypatch, dev, epochs=9, patience=2):
     """A training whose dev accuracies are prescribed; the decoder's bias tells the epoch in which weights were kept."""
     values, model = iter(dev), build("flan_none", np.ones((30, 4), np.float32), 3)
-    texts = flat(plain.documents(LENGTHS), False, "these")
+    splits = dict.fromkeys(("train", "dev"), plain.documents(LENGTHS))
 
     def accuracy(model, _):
         with torch.no_grad():
@@ -61,13 +61,8 @@ def fitted(monkeypatch, dev, epochs=9, patience=2):
         return next(values)
 
     monkeypatch.setattr(serrano, "accuracy", accuracy)
-    return serrano.train(
-        model,
-        dict.fromkeys(("train", "dev"), texts),
-        Run("planted", "flan_none", seed=0, epochs=epochs, batch=64, learning_rate=0.8),
-        {"cap": 10_000, "patience": patience, "clip": ("norm", 10.0)},
-        False,
-    )
+    recipe = serrano.SerranoSmith(epochs, learning_rate=0.8, patience=patience)
+    return recipe.train(model, splits, 0, progress=False)
 
 
 def test_rate_is_halved_where_dev_accuracy_is_not_above_the_best_by_a_ten_thousandth(monkeypatch):
@@ -87,7 +82,7 @@ def test_gradients_are_clipped_by_norm_or_by_value():
     rows = np.arange(len(texts))
     for clip in (("norm", 1e-3), ("value", 1e-4)):
         model = plain.random_model("flan_rnn")
-        serrano.mean_loss(model, texts, rows).backward()
+        serrano.mean_loss(model, texts, rows).descended.backward()
         serrano.clip_gradients(model, *clip)
         slopes = torch.cat([p.grad.flatten() for p in model.parameters()])
         found = slopes.norm() if clip[0] == "norm" else slopes.abs().max()
@@ -144,17 +139,11 @@ def trained(request, cued):
     name = request.param
     vectors = np.random.default_rng(0).standard_normal((len(cued.vocabulary), 12)).astype(np.float32)
     vectors[0] = 0  # of pads
-    splits = {split: flat(part, is_han(name), split) for split, part in cued.splits.items()}
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = build(name, vectors, 3, 8, (0.1, 0.1, 0.1))
-        done = serrano.train(
-            model,
-            splits,
-            Run("planted", name, seed=0, epochs=12, batch=16, learning_rate=0.01),
-            {"cap": 9000, "patience": 4, "clip": ("norm", 10.0)},
-            False,
-        )
+        recipe = serrano.SerranoSmith(epochs=12, batch=16, learning_rate=0.01, patience=4)
+        done = recipe.train(model, cued.splits, 0, progress=False)
     model = from_arrays(name, done.weights["dev"])
     traces = trace(model, cued.splits["test"], np.arange(5), progress=False)
     assert (traces.predicted == traces.label).mean() > 0.9, done.history
@@ -249,5 +238,5 @@ def test_planted_is_learnt_live(name):
 
 
 def test_han_on_uncut_planted_documents_is_refused():
-    with pytest.raises(AttnError, match="^planted train is not cut .*shortest_sentence=4"):
+    with pytest.raises(AttnError, match="^train is not cut .*shortest_sentence=4"):
         obtain(Run("planted", "han_none", options=(("n_train", 64),)), progress=False)

@@ -6,15 +6,14 @@ from tiny_runs import pack_run, tiny
 
 from attn_archive import packing, upkeep
 from attn_archive.packing import compared_with
-from attn_core import store
+from attn_core import interventions, store
 from attn_core.results import obtain
-from attn_core.training import jain
 
 
 def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     model = torch.nn.Sequential(torch.nn.Embedding(50, 4, padding_idx=0), torch.nn.Linear(4, 3))
     before = [weight.detach().clone() for weight in model.parameters()]
-    jain.nudge(model, 1)
+    interventions.nudge(model, 1)
     for old, new in zip(before, model.parameters(), strict=True):
         above = torch.nextafter(old, torch.tensor(torch.inf))
         below = torch.nextafter(old, torch.tensor(-torch.inf))
@@ -24,7 +23,7 @@ def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     for draw, same in ((1, True), (2, False)):  # the draw decides, and nothing else
         with torch.no_grad():
             model[0].weight.copy_(before[0])
-        jain.nudge(model, draw)
+        interventions.nudge(model, draw)
         assert torch.equal(moved, model[0].weight) == same
 
 

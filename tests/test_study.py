@@ -21,11 +21,11 @@ import attn_core
 from attn_build.running import execute
 from attn_cli import app
 from attn_cli.pages import outputs
+from attn_core import families
 from attn_core.corpora.files import cache_folder
 from attn_core.corpora.text import SEP
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
-from attn_core.training import pretrained
 from attn_data import pieces
 from attn_data.tables import encoding_of
 from attn_study.numbers import auc, ends, macro_f1, mean_interval, top_words
@@ -513,7 +513,7 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
     everything = {f"[{i}]": i for i in range(SEP + 1)} | vocabulary
     monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
     shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
-    monkeypatch.setattr(pretrained, "SHAPE", shape)
+    monkeypatch.setattr(families, "SHAPE", shape)
     study = attn_core.study(table, encoder="minilm_random", epochs=1, progress=False)
     row = int(study.traces[0].doc_id[0])
     assert study.traces[0].words(0) == study.texts.rows["text"][row].split()

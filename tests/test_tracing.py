@@ -2,7 +2,7 @@
 
 import copy
 import math
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import plain_network as plain
@@ -16,12 +16,13 @@ from plain_network import SIZES, random_documents, random_model, window_model
 from attn_core import tracing
 from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
+from attn_core.interventions import Mixed
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.traces import cut
-from attn_core.tracing import trace
-from attn_core.tracing.texts import DELETION_TOKENS, with_row_per_token
+from attn_core.tracing import forward, trace
+from attn_core.tracing.texts import with_row_per_token
 
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 FAST = [encoder for encoder in ENCODERS if encoder != "transformer"]
@@ -85,8 +86,7 @@ def test_average_encoder_by_hand():
 @pytest.mark.parametrize("context", [0.25, 0.9, 1.0])
 def test_the_dial_of_context(context):
     """By hand: each token reads its own word and the mean word."""
-    model = random_model("average", "tanh", 30, width=6, hidden=4)
-    model.encoder.context = context
+    model = random_model(partial(Mixed, context=context), "tanh", 30, width=6, hidden=4)
     ids, lengths = plain.tensors(np.array([2, 4, 5, 3]))
     mask = torch.tensor([[False, True, True, False]])
     with torch.no_grad():
@@ -98,12 +98,11 @@ def test_the_dial_of_context(context):
 def test_the_dial_mixes_values_or_scores_alone():
     """Each part of the dial gives the scores or the contributions of the whole dial, and leaves the other unmixed."""
     documents = random_documents(LENGTHS, 30)
-    model = random_model("average", "tanh", 30, width=6, hidden=4)
-    traces = {}
-    for context, mixes in ((0.0, "both"), (0.6, "both"), (0.6, "values"), (0.6, "scores")):
-        model.encoder.context = context
-        model.encoder.mixes = mixes
-        traces[mixes if context else "none"] = trace(model, documents, progress=False)
+    traces = {"none": trace(random_model("average", "tanh", 30, width=6, hidden=4), documents, progress=False)}
+    for mixes in ("both", "values", "scores"):
+        mixed = partial(Mixed, context=0.6, mixes=mixes)
+        model = random_model(mixed, "tanh", 30, width=6, hidden=4)
+        traces[mixes] = trace(model, documents, progress=False)
     assert np.abs(traces["both"].score - traces["none"].score).max() > 0.01
     for name, like_both, like_none in (("values", "contribution", "score"), ("scores", "score", "contribution")):
         np.testing.assert_array_equal(getattr(traces[name], like_both), getattr(traces["both"], like_both))
@@ -183,42 +182,14 @@ def test_fast_equals_plain_on_any_lengths(names, lengths, seed):
     assert_equals_plain(model, random_documents(lengths, 12, seed))
 
 
-@pytest.mark.parametrize("encoder", FAST)
-def test_chunks_order_and_threads_do_not_matter(encoder, monkeypatch):
-    documents = random_documents(LENGTHS, 30)
-    model = random_model(encoder, "tanh", 30, width=6, **SIZES[encoder])
-    expected = trace(model, documents, progress=False)
-
-    def assert_same(found, **how):
-        for name in ("score", "contribution", "gradient", "leave_one_out"):
-            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name, **how)
-
-    rows = np.random.default_rng(0).permutation(len(documents))
-    assert_same(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), atol=1e-6)
-    monkeypatch.setitem(tracing.BUDGETS, "cpu", tracing.Budget(3, 20, 20))
-    monkeypatch.setitem(DELETION_TOKENS, "cpu", 20)
-    small = trace(model, documents, progress=False)
-    assert_same(small, atol=1e-6)
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        threaded = trace(model, documents, progress=False)
-        with ThreadPoolExecutor(1) as pool:  # this thread and later ones keep the setting
-            assert torch.get_num_threads() == pool.submit(torch.get_num_threads).result() == 3
-    finally:
-        torch.set_num_threads(before)
-    for name in ("score", "contribution", "gradient", "leave_one_out"):
-        np.testing.assert_array_equal(getattr(threaded, name), getattr(small, name))
-
-
 @pytest.mark.parametrize(("encoder", "attention"), ALL)
 def test_p_from_the_trace_is_the_networks(encoder, attention):
     documents = random_documents(LENGTHS, 30)
     model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
     network = plain.outputs_of(model, documents)[:, 0].numpy()
-    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    traces = forward(model, documents)
     np.testing.assert_allclose(traces.p, network, atol=1e-6)
-    p = trace(model, documents, gradient=False, leave_one_out=False, progress=False).p
+    p = forward(model, documents).p
     np.testing.assert_allclose(p, network, atol=1e-6)
     np.testing.assert_allclose(traces.rounded().p, network, atol=2e-4)
     assert traces.gradient is None and traces.leave_one_out is None
@@ -324,14 +295,3 @@ def test_an_attention_that_scores_no_tokens_is_refused():
     model.attention = torch.nn.Identity()
     with pytest.raises(AttnError, match=r"Identity: an attention gives one score a token, \(1, 3\), not \(1, 3, 2\)"):
         trace(model, one_text(2, 4, 3))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize(("encoder", "attention"), ALL)
-def test_gpu_equals_cpu(encoder, attention):
-    documents = random_documents(LENGTHS, 30)
-    model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
-    expected = trace(model, documents, progress=False)
-    found = trace(model.cuda(), documents, progress=False)
-    for name in ("score", "contribution", "gradient", "leave_one_out"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5, err_msg=name)

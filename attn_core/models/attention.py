@@ -68,7 +68,7 @@ class PairedDot(nn.Module):
 
 
 ATTENTIONS: dict[str, type] = {"tanh": Additive, "dot": ScaledDot, "uniform": Uniform}
-"""Name in `Run.attention` -> class for single texts."""
+"""Name -> class for single texts."""
 
 PAIRED_ATTENTIONS: dict[str, type] = {"tanh": PairedAdditive, "dot": PairedDot, "uniform": Uniform}
-"""Name in `Run.attention` -> class for pairs of texts."""
+"""Name -> class for pairs of texts."""

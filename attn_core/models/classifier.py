@@ -9,13 +9,20 @@ from torch import Tensor, nn
 
 from attn_core.errors import AttnError, one_line
 from attn_core.models.attention import ATTENTIONS
-from attn_core.models.encoders import ENCODERS, Average, Encoder
+from attn_core.models.encoders import ENCODERS, Encoder
 from attn_core.traces import Arrays
 
 Model = TypeVar("Model", bound=nn.Module)
 
+Named = str | Callable
+"""A name of the registry of encoders or attentions, or a class."""
+
 Tensors = dict[str, Tensor]
 """Tensors by name."""
+
+
+Opened = tuple[Tensor, Tensor, Tensor]
+"""Logits (B, K) or what is attended to (B, H), states (B, L, H) and scores (B, L)."""
 
 
 def real_tokens(ids: Tensor, lengths: Tensor) -> Tensor:
@@ -57,15 +64,22 @@ class Attentive(nn.Module):
     def read(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
         """As `states_and_scores`; mask (B, L) says where words are."""
         h = self.encoder(ids, lengths, mask)
-        scored = self.encoder.scored(h, ids, mask) if isinstance(self.encoder, Average) else h
+        scored = self.encoder.scored(h, ids, lengths, mask) if hasattr(self.encoder, "scored") else h
         return h, self.scores(scored, mask, *q)
 
-    def context(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None, *q: Tensor) -> Tensor:
-        """What is attended to, (B, H). imposed (B, L): attention weights to use instead of the model's own."""
+    def attended(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None, *q: Tensor) -> Opened:
+        """What is attended to (B, H), states (B, L, H) and scores (B, L). imposed (B, L): weights to use instead of the
+        model's own."""
         if imposed is not None:
-            return weighted_sum(imposed, self.encoder(ids, lengths, real_tokens(ids, lengths)))
+            h = self.encoder(ids, lengths, real_tokens(ids, lengths))
+            return weighted_sum(imposed, h), h, imposed.log()
         h, scores = self.states_and_scores(ids, lengths, *q)
-        return weighted_sum(scores.softmax(-1), h)
+        return weighted_sum(scores.softmax(-1), h), h, scores
+
+    def forward(self, *texts: Tensor, **further: Tensor) -> Tensor:
+        """Logits (B, K), see `opened`."""
+        logits, _, _ = self.opened(*texts, **further)
+        return logits
 
 
 class Classifier(Attentive):
@@ -81,9 +95,10 @@ class Classifier(Attentive):
         self.decoder = nn.Linear(encoder.width, outputs)
         self.outputs = outputs
 
-    def forward(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None = None) -> Tensor:
-        """Logits (B, K); imposed as in `context`."""
-        return self.decoder(self.context(ids, lengths, imposed))
+    def opened(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None = None) -> Opened:
+        """Logits (B, K), with states and scores as in `attended`."""
+        context, h, scores = self.attended(ids, lengths, imposed)
+        return self.decoder(context), h, scores
 
 
 def output_slope(logits: Tensor) -> Tensor:
@@ -98,25 +113,30 @@ def output_slope(logits: Tensor) -> Tensor:
     return p_predicted * (-p_rivals).scatter(1, predicted, p_rivals.sum(1, keepdim=True))
 
 
-def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, hidden: int | None = None) -> Classifier:
+def build(
+    encoder: Named, attention: str, vectors: np.ndarray, outputs: int = 1, hidden: int | None = None
+) -> Classifier:
     """A fresh classifier with torch's default initialisation (the caller seeds torch) and the given word vectors.
 
-    vectors (V, E) float32 are copied into the embedding; row 0 is the pad row and stays zero. AttnError for names that
-    are not known and vectors that are not finite.
+    encoder: a name, or what makes one of an embedding (and hidden=…). vectors (V, E) float32 are copied into the
+    embedding; row 0 is the pad row and stays zero. AttnError for names that are not known and vectors that are not
+    finite.
     """
     reader = build_encoder(encoder, vectors, hidden)
     attention_class = class_named(ATTENTIONS, "attention", attention)
     return Classifier(reader, attention_class(reader.width), outputs)
 
 
-def class_named(classes: Mapping[str, Callable], what: str, name: str) -> Callable:
-    """The class of that name; AttnError where there is none."""
+def class_named(classes: Mapping[str, Callable], what: str, name: Named) -> Callable:
+    """The class of that name; AttnError where there is none. A class is its own."""
+    if not isinstance(name, str):
+        return name
     if name not in classes:
         raise AttnError(f"unknown {what} '{name}'; known: {', '.join(classes)}")
     return classes[name]
 
 
-def build_encoder(name: str, vectors: np.ndarray, hidden: int | None) -> Encoder:
+def build_encoder(name: Named, vectors: np.ndarray, hidden: int | None) -> Encoder:
     """A fresh encoder with its own copy of the vectors."""
     encoder_class = class_named(ENCODERS, "encoder", name)
     embedding = trainable(vectors)
@@ -140,7 +160,7 @@ def to_arrays(model: nn.Module) -> Arrays:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
-def from_arrays(encoder: str, attention: str, arrays: Arrays, hidden: int | None = None) -> Classifier:
+def from_arrays(encoder: Named, attention: str, arrays: Arrays, hidden: int | None = None) -> Classifier:
     """The model that `to_arrays` describes. hidden: as for `build`, None reads it off. AttnError as in `filled`."""
 
     def build_unfilled() -> Classifier:
@@ -151,11 +171,11 @@ def from_arrays(encoder: str, attention: str, arrays: Arrays, hidden: int | None
     return filled(build_unfilled, f"{encoder}+{attention} classifier", arrays)
 
 
-TIMES_HIDDEN = {"lstm": 2, "cnn": 4, "average": 1, "transformer": 1}
+TIMES_HIDDEN: dict[Named, int] = {"lstm": 2, "cnn": 4, "average": 1, "transformer": 1}
 """Encoder -> how many times `hidden` its states are wide; 0 or none: no `hidden` is read off."""
 
 
-def hidden_of(encoder: str, width: int) -> int | None:
+def hidden_of(encoder: Named, width: int) -> int | None:
     """`hidden` of an encoder whose states have this width, as `build` takes it; None takes the class's default."""
     times = TIMES_HIDDEN.get(encoder)
     return width // times if times else None

@@ -3,6 +3,7 @@
 All share one calling form: `encoder(ids, lengths, mask) -> h`, with ids (B, L) padded with 0 on the right, lengths (B,)
 counting start and end tokens, mask (B, L) True on real tokens (no pad, start, end), h (B, L, width).
 `encoder.summary(ids, lengths, mask)`, (B, width), is one vector of a whole text: the query of the paired models.
+An encoder may have `scored(h, ids, lengths, mask)`: the states (B, L, width) that attention scores in the place of h.
 """
 
 from collections.abc import Callable
@@ -116,39 +117,22 @@ class CNN(Encoder):
 
 
 class Average(Encoder):
-    """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified).
-
-    context: a dial that is not in the papers. Each token reads (1 - context) times its own word and context times the
-    mean word of its text (start, end and pads left out): at 0 nothing but itself, at 1 every token is the same.
-    mixes: which states do so, those that are attended to ("values"), those that attention scores ("scores"), or both,
-    which are then the same states. The others are words alone.
-    """
+    """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified)."""
 
     REACH = 0
 
-    def __init__(self, embedding: nn.Embedding, hidden: int = 128, context: float = 0.0, mixes: str = "both") -> None:
+    def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
         super().__init__(embedding, hidden)
         self.project = nn.Linear(embedding.embedding_dim, hidden)
-        self.context = context
-        self.mixes = mixes
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        return self.states(ids, mask, self.mixes != "scores")
+        projected, word_of = self.projected(ids)
+        return nn.functional.embedding(word_of, projected.tanh())
 
-    def scored(self, h: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-        """The states (B, L, hidden) that attention scores, where those attended to are h."""
-        return h if self.mixes == "both" else self.states(ids, mask, self.mixes == "scores")
-
-    def states(self, ids: Tensor, mask: Tensor, mixed: bool) -> Tensor:
-        """States (B, L, hidden), of the words alone or mixed with their text's mean."""
+    def projected(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Projections (U, hidden) of the words among which all ids lie, each once, and each id's index among them."""
         words, word_of = distinct(ids, self.embedding)
-        projected = self.project(self.embedding(words))  # (U, hidden), each distinct word once
-        if not (mixed and self.context):
-            return nn.functional.embedding(word_of, projected.tanh())
-        token = nn.functional.embedding(word_of, projected)  # (B, L, hidden)
-        total = (token * mask[..., None]).sum(1, keepdim=True)  # (B, 1, hidden)
-        mean = total / mask.sum(1)[:, None, None].clamp(min=1)
-        return ((1 - self.context) * token + self.context * mean).tanh()
+        return self.project(self.embedding(words)), word_of
 
 
 def distinct(ids: Tensor, embedding: nn.Embedding) -> tuple[Tensor, Tensor]:
@@ -212,4 +196,4 @@ ENCODERS: dict[str, Callable[..., Encoder]] = {
     "none": NoEncoder,
     "transformer": Transformer,
 }
-"""Name in `Run.encoder` -> class. Default widths are the classes' own."""
+"""Name -> class. Default widths are the classes' own."""

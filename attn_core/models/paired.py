@@ -5,7 +5,16 @@ import torch
 from torch import Tensor, nn
 
 from attn_core.models.attention import PAIRED_ATTENTIONS
-from attn_core.models.classifier import Attentive, build_encoder, class_named, filled, hidden_of, real_tokens
+from attn_core.models.classifier import (
+    Attentive,
+    Named,
+    Opened,
+    build_encoder,
+    class_named,
+    filled,
+    hidden_of,
+    real_tokens,
+)
 from attn_core.models.encoders import Encoder
 from attn_core.traces import Arrays
 
@@ -43,7 +52,7 @@ class Paired(Attentive):
         """q (B, H) of the second texts."""
         return self.query_encoder.summary(query_ids, query_lengths, real_tokens(query_ids, query_lengths))
 
-    def forward(
+    def opened(
         self,
         ids: Tensor,
         lengths: Tensor,
@@ -51,14 +60,15 @@ class Paired(Attentive):
         query_lengths: Tensor,
         allowed: Tensor | None = None,
         imposed: Tensor | None = None,
-    ) -> Tensor:
-        """Logits (B, K), minus infinity where `allowed` (B, K) is False. `imposed` (B, L) replaces the attention."""
+    ) -> Opened:
+        """As of a classifier; logits are minus infinity where `allowed` (B, K) is False."""
         q = self.summary(query_ids, query_lengths)
-        logits = self.decoder(self.context(ids, lengths, imposed, q), q)
-        return logits if allowed is None else logits.masked_fill(~allowed, -torch.inf)
+        context, h, scores = self.attended(ids, lengths, imposed, q)
+        logits = self.decoder(context, q)
+        return logits if allowed is None else logits.masked_fill(~allowed, -torch.inf), h, scores
 
 
-def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidden: int | None = None) -> Paired:
+def build(encoder: Named, attention: str, vectors: np.ndarray, outputs: int, hidden: int | None = None) -> Paired:
     """As `classifier.build`; both encoders start from the same word vectors.
 
     Deviation: where the authors start from random vectors (bAbI), their two tables are drawn apart; here they are two
@@ -70,7 +80,7 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
     return Paired(reader, query_reader, attention_class(reader.width), outputs)
 
 
-def from_arrays(encoder: str, attention: str, arrays: Arrays, hidden: int | None = None) -> Paired:
+def from_arrays(encoder: Named, attention: str, arrays: Arrays, hidden: int | None = None) -> Paired:
     """The model that `classifier.to_arrays` describes, as `classifier.from_arrays`."""
 
     def build_unfilled() -> Paired:

@@ -32,7 +32,7 @@ from attn_core.tracing.decoder import Decoder, decoder_of
 from attn_core.tracing.items import trace_items
 from attn_core.tracing.texts import reader
 
-__all__ = ["at_positions", "inputs", "trace", "trace_items"]
+__all__ = ["at_positions", "forward", "inputs", "trace", "trace_items"]
 
 
 class Budget(NamedTuple):
@@ -145,6 +145,11 @@ def trace(
         return traces
     change = without if decoder.queries is not None else output_change(traces, without)
     return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), words)
+
+
+def forward(model: Classifier | Paired | Hierarchical, documents: Documents, progress: bool = False) -> Traces:
+    """One forward pass: attention and outputs, without gradient and leave-one-out."""
+    return trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
 
 
 def read_chunk(rows: np.ndarray, read: Callable, decoder: Decoder, gradient: bool, leave_one_out: bool) -> Tensors:

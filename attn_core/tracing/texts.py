@@ -171,7 +171,6 @@ def reach_of(model: Classifier | Paired) -> int | None:
 
     So for encoders and attentions that are not ours, subclasses too. A deletion changes no state further away.
     """
-    reads_all = getattr(model.encoder, "context", False)
-    if reads_all or not bilstm.scores_alone(model.attention) or not fast.enabled():
+    if not bilstm.scores_alone(model.attention) or not fast.enabled():
         return None
     return vars(type(model.encoder)).get("REACH")

@@ -1,4 +1,4 @@
-"""How models are trained and read: one recipe a file.
+"""How models are trained: one recipe a file, a dataclass that trains a model on documents.
 
     jain      single texts and pairs: the loop and its two checkpoints      Jain & Wallace 2019
     serrano   HAN and FLAN: rate halved on a plateau, stopped early         Serrano & Smith 2019
@@ -6,27 +6,24 @@
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
     cls       a pretrained transformer read at [CLS]                        not in the three papers
 
-Each is a `Recipe`, called with torch seeded by the run's seed; `penalties` are added to the loss of jain's.
+Jain & Wallace's loop has three hooks, for anybody: `Transform`, `Penalty` and `Start`.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from attn_core.corpora.documents import Documents, Encoded
-from attn_core.device import compute_device as compute_device
+from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.run import Run
 from attn_core.traces import Arrays as Arrays
-from attn_core.traces import Traces, cut
+from attn_core.traces import cut
 from attn_core.tracing import inputs
 
 TIDIED = 50
@@ -42,23 +39,20 @@ class Trained:
     history: list[dict[str, float]]
 
 
-class Recipe(Protocol):
-    """How the runs of a family are trained and read: a module of this package, or the like.
+Transform = Callable[[Documents, np.random.Generator], Documents]
+"""Called once an epoch: the training texts as they are read in it, of the same lengths."""
 
-    matrix (V, width): start vectors. bases: the trained weights of `run.bases(run)`.
-    """
-
-    def fit(self, run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
-        """Train a run's model."""
-
-    def read(self, run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces | pd.DataFrame:
-        """Traces of the test set from trained weights; of a model without such, a table of its documents."""
+Start = Callable[[nn.Module], None]
+"""Called once, on the fresh model, which it changes in place."""
 
 
-def outputs_of(run: Run, data: Encoded) -> int:
-    """Logits of a run's model: one for two classes of single texts, else one a class."""
-    classes = len(data.statistics["classes"])
-    return 1 if classes == 2 and run.family not in ("pair", "hierarchical") else classes
+class Penalty(Protocol):
+    """What is added to a loss: the sum over a batch's documents; its parameters are trained with the model."""
+
+    parameters: Sequence[nn.Parameter] = ()
+
+    def __call__(self, ids: Tensor, h: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
+        """Of ids (B, L), states h (B, L, H), attention (B, L) and mask (B, L), True where words are."""
 
 
 class BatchLoss(NamedTuple):
@@ -68,48 +62,50 @@ class BatchLoss(NamedTuple):
     summed: Tensor  # the documents' losses, float64, without penalties
 
 
-def descend(optimiser: torch.optim.Optimizer, loss: BatchLoss) -> Tensor:
-    """One step of the optimiser; returns the sum of the documents' losses."""
+def descend(optimiser: torch.optim.Optimizer, loss: BatchLoss, clip: Callable = lambda: None) -> Tensor:
+    """One step of the optimiser; returns the sum of the documents' losses. clip: called once there are gradients."""
     optimiser.zero_grad()
     loss.descended.backward()
+    clip()
     optimiser.step()
     return loss.summed
 
 
-def progress_bar(epochs: int, documents: int, progress: bool) -> tqdm:
-    """The bar of a training, over the documents of all its epochs."""
-    keep_memory()
-    return tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress)
-
-
-def train_epoch(
+def passes(
     model: nn.Module,
-    epoch: int,
-    batches: list[np.ndarray],
+    epochs: int,
+    batches_of: Callable[[], list[np.ndarray]],
     step: Callable[[np.ndarray], Tensor],
-    bar: tqdm,
-) -> float:
-    """One pass over the batches, each the rows of its documents: the mean loss of a document.
+    progress: bool,
+) -> Iterator[tuple[int, float]]:
+    """Train a model in place: after each epoch its number and the mean loss of a document, with the model left ready to
+    be evaluated. AttnError where the mean is not finite.
 
-    step(rows) trains on one batch and gives the sum of its documents' losses on the model's device: only the end of the
-    epoch waits for it. The model is left ready to be evaluated. AttnError where the mean is not finite.
+    batches_of(): an epoch's batches, each the rows of its documents. step(rows) trains on one batch and gives the sum
+    of its documents' losses on the model's device: only the end of the epoch waits for it. progress: a bar.
     """
-    model.train()
-    total: Tensor | float = 0.0
-    for number, rows in enumerate(batches, 1):
-        total = total + step(rows)
-        bar.update(len(rows))
-        if number % TIDIED == 0 or number == len(batches) > TIDIED:
-            keep_memory()
-    model.eval()
-    loss = float(total) / sum(map(len, batches))
-    if not np.isfinite(loss):
-        raise AttnError(
-            f"the training diverged: loss {loss} in epoch {epoch}; "
-            "lower learning_rate, or the divergence of an adversary"
-        )
-    bar.set_postfix_str(f"loss {loss:.3f}")
-    return loss
+    keep_memory()
+    with tqdm(desc="training", unit="text", disable=not progress) as bar:
+        for epoch in range(epochs):
+            model.train()
+            total: Tensor | float = 0.0
+            batches = batches_of()
+            documents = sum(map(len, batches))
+            bar.total = epochs * documents
+            for number, rows in enumerate(batches, 1):
+                total = total + step(rows)
+                bar.update(len(rows))
+                if number % TIDIED == 0 or number == len(batches) > TIDIED:
+                    keep_memory()
+            model.eval()
+            loss = float(total) / documents
+            if not np.isfinite(loss):
+                raise AttnError(
+                    f"the training diverged: loss {loss} in epoch {epoch}; "
+                    "lower learning_rate, or the divergence of an adversary"
+                )
+            bar.set_postfix_str(f"loss {loss:.3f}")
+            yield epoch, loss
 
 
 def accuracy(model: nn.Module, documents: Documents, imposed: np.ndarray | None = None) -> float:

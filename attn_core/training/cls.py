@@ -12,19 +12,16 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from attn_core.corpora.documents import Documents, Encoded
-from attn_core.corpora.encoding import from_files
+from attn_core.corpora.documents import Documents
 from attn_core.corpora.order import fixed_order
-from attn_core.device import compute_device, fitting
+from attn_core.device import fitting
 from attn_core.experiments import draws, rankings
 from attn_core.experiments.explanations import DEALT, contexts_of, ranked
-from attn_core.models.classifier import Tensors, filled, to_arrays
+from attn_core.models.classifier import Tensors
 from attn_core.models.cls import FirstState, Opened, gathered, last_logit, opened
-from attn_core.models.minilm import MiniLM
-from attn_core.run import Run
 from attn_core.traces import chunks, maxima, sigmoid
 from attn_core.tracing.chunks import over_chunks
-from attn_core.training import Arrays, Trained, piecewise, pretrained
+from attn_core.training import Arrays, piecewise
 
 RANKED = 320
 """Documents, the first of the corpus's fixed order, whose pieces are ranked and deleted."""
@@ -36,29 +33,12 @@ TOKENS = {"cpu": 2_048, "cuda": 8_192}
 """Kind of device -> places that are read side by side."""
 
 
-def fit(run: Run, data: Encoded, matrix: ndarray | None, progress: bool, *bases: Arrays) -> Trained:
-    """One training, see `pretrained`."""
-    encoder = MiniLM(**pretrained.SHAPE)
-    encoder.load(from_files("attn_data.pieces").folder() / "model.safetensors")
-    model = FirstState(encoder).to(compute_device())
-    history = pretrained.train(model, data, run, progress, roc_auc) if run.epochs else []
-    return Trained({"dev": to_arrays(model)}, history)
-
-
 def roc_auc(model: FirstState, documents: Documents) -> float:
     """Of a split."""
     from sklearn.metrics import roc_auc_score
 
     p = Reader(model, (), False).p(texts_of(documents))
     return float(roc_auc_score(documents.labels, p))
-
-
-def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> pd.DataFrame:
-    """See `read_documents`; of a model that is not trained without the rankings."""
-    model = filled(lambda: FirstState(MiniLM(**pretrained.SHAPE)), "[CLS] model", arrays)
-    reader = Reader(model.to(compute_device()), data.vocabulary, progress)
-    asked = (last_layer, against_deletion) if run.epochs else (last_layer,)
-    return read_documents(reader, data.splits["test"], run.corpus, asked)
 
 
 # ---- a test set ------------------------------------------------------------------------------------------------------

@@ -6,86 +6,96 @@ half of |p - p_base| and KL summed over the real tokens. Gold labels enter only 
 nearly cancels; beside it the L2 term is small. divergence 0 is the control that only imitates.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from attn_core.corpora.documents import Documents, Encoded, batches
+from attn_core.corpora.documents import Documents, batches
 from attn_core.errors import AttnError
 from attn_core.experiments.distance import against
-from attn_core.models import classifier
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays, weighted_sum
-from attn_core.run import Run
 from attn_core.traces import Traces, totals
-from attn_core.tracing import at_positions, inputs, trace
-from attn_core.training import (
-    Arrays,
-    BatchLoss,
-    Trained,
-    compute_device,
-    descend,
-    outputs_of,
-    progress_bar,
-    train_epoch,
-    without_denormals,
-)
-from attn_core.training.jain import adam, attended, positive_weight
+from attn_core.tracing import at_positions, forward, inputs
+from attn_core.training import BatchLoss, Trained, descend, passes, without_denormals
+from attn_core.training.jain import adam, positive_weight
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
-    """Train against the base's outputs and attention on the training set; the checkpoint has the lowest training loss.
+@dataclass(frozen=True)
+class Adversary:
+    """The authors' recipe, with optimiser and batches as in `jain`.
 
-    Fresh initialisation from the run's seed, optimiser and batches as in `jain.train`. The loss is that of the
-    batches as they come, each before its own step; the weights kept are those at the end of the epoch, the same for
-    both selections: neither dev nor test takes part. History, per epoch: the loss per document, and <split>_jsd and
-    <split>_tvd (|p - p_base|) on dev and test at its end.
+    The loss is that of the batches as they come, each before its own step; the checkpoint has the lowest training loss,
+    the weights at the end of the epoch: neither dev nor test takes part.
+
+    Parameters
+    ----------
+    divergence : float
+        What the distance to the target's attention counts.
+    epochs, batch, learning_rate, decay, class_weights
+        As of `JainWallace`.
     """
-    if outputs_of(run, data) != 1:
-        raise AttnError(f"adversary on {run.corpus}: adversaries are trained for two classes (one logit)")
-    assert run.base is not None  # so in this family
-    divergence = run.divergence or 0.0
-    (base,) = bases
-    of_base = {split: attended(run.base, base, documents, progress) for split, documents in data.splits.items()}
-    model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(compute_device())
-    optimiser = adam(model, run)
-    documents = data.splits["train"]
-    targets = Targets(of_base["train"])
-    positive = positive_weight(documents) if run.class_weights else 1.0
-    class_weight = np.where(documents.labels == 1, positive, 1.0)  # (D,)
-    rng = np.random.default_rng(run.seed)
-    lowest = np.inf
-    weights = to_arrays(model)
-    epochs_without_gain = 0
-    history = []
 
-    def step(rows: np.ndarray) -> Tensor:
-        return descend(optimiser, losses(model, documents, rows, targets, class_weight[rows].sum(), divergence))
+    divergence: float = 1e-3
+    epochs: int = 8
+    batch: int = 32
+    learning_rate: float = 1e-3
+    decay: float = 1e-5
+    class_weights: bool = True
 
-    with without_denormals(), progress_bar(run.epochs, len(documents), progress) as bar:
-        for epoch in range(run.epochs):
-            loss = train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)
-            row = {"epoch": epoch, "loss": loss}
-            for split in ("dev", "test"):
-                traces = trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False)
-                distance = against(of_base[split], traces)[["jsd", "tvd"]].mean()
-                row |= distance.add_prefix(f"{split}_").to_dict()
-            history.append(row)
-            epochs_without_gain += 1
-            if loss < lowest:
-                lowest = loss
-                weights = to_arrays(model)
-                epochs_without_gain = 0
-            if epochs_without_gain == PATIENCE:
-                break
-    return Trained({"dev": weights, "test": weights}, history)
+    def train(
+        self,
+        model: Classifier,
+        splits: Mapping[str, Documents],
+        seed: int,
+        target: Mapping[str, Traces],
+        progress: bool = True,
+    ) -> Trained:
+        """Train a fresh model of one logit in place; see `JainWallace.train`.
 
+        target: split -> traces of the imitated model. The weights are the same for both selections. History, per epoch:
+        the loss per document, and <split>_jsd and <split>_tvd (|p - p_base|) on dev and test at its end. AttnError for
+        a model of several logits.
+        """
+        if model.outputs != 1:
+            raise AttnError("adversaries are trained for two classes (one logit)")
+        optimiser = adam(model, self.learning_rate, self.decay)
+        documents = splits["train"]
+        targets = Targets(target["train"])
+        positive = positive_weight(documents) if self.class_weights else 1.0
+        class_weight = np.where(documents.labels == 1, positive, 1.0)  # (D,)
+        next_batches = partial(batches, documents, self.batch, np.random.default_rng(seed))
+        lowest = np.inf
+        weights = to_arrays(model)
+        epochs_without_gain = 0
+        history = []
 
-def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
-    """Traces of the test set without gradient and leave-one-out: attention and output are what is compared."""
-    return attended(run, arrays, data.splits["test"], progress)
+        def step(rows: np.ndarray) -> Tensor:
+            loss = losses(model, documents, rows, targets, class_weight[rows].sum(), self.divergence)
+            return descend(optimiser, loss)
+
+        with without_denormals():
+            for epoch, loss in passes(model, self.epochs, next_batches, step, progress):
+                row = {"epoch": epoch, "loss": loss}
+                for split in ("dev", "test"):
+                    traces = forward(model, splits[split])
+                    distance = against(target[split], traces)[["jsd", "tvd"]].mean()
+                    row |= distance.add_prefix(f"{split}_").to_dict()
+                history.append(row)
+                epochs_without_gain += 1
+                if loss < lowest:
+                    lowest = loss
+                    weights = to_arrays(model)
+                    epochs_without_gain = 0
+                if epochs_without_gain == PATIENCE:
+                    break
+        return Trained({"dev": weights, "test": weights}, history)
 
 
 class Targets:

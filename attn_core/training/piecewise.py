@@ -15,7 +15,7 @@ from attn_core.experiments.echo import echo, elsewhere
 from attn_core.experiments.rankings import agreement, without_each
 from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces, each_alone
-from attn_core.tracing import trace
+from attn_core.tracing import forward
 
 SENTENCE = "the film is dull , and the plot goes nowhere ."
 """The book's own, of no data set: its pieces, each a word or a sign, may be shown."""
@@ -82,7 +82,7 @@ def changed_texts(
 
     numbers = {}
     for name, change in (("no punctuation", unpunctuated), ("random order", shuffled)):
-        there = trace(model, rewritten(documents, change), gradient=False, leave_one_out=False, progress=False)
+        there = forward(model, rewritten(documents, change))
         echoes = echo(there)
         numbers[f"accuracy@{name}"] = float((there.predicted == there.label).mean())
         numbers[f"same_decision@{name}"] = float((there.predicted == traces.predicted).mean())
@@ -129,7 +129,7 @@ def whole_words(
     owner = document_of[several]
     change = np.full(len(first), np.nan)
     without = of_lists(lists, documents.labels[owner], documents.doc_ids[owner])
-    p = trace(model, without, gradient=False, leave_one_out=False, progress=False).p
+    p = forward(model, without).p
     change[several] = np.abs(p - traces.p[owner])
 
     top, tau = agreement(np.add.reduceat(traces.attention, first), change, offsets)
@@ -144,6 +144,6 @@ def sentence(model: Classifier, vocabulary: tuple[str, ...]) -> dict[str, dict]:
     """SENTENCE as a model reads it: its pieces and what each alone decides, a logit."""
     ids = np.array([vocabulary.index(piece) for piece in SENTENCE.split()])
     text = of_lists([ids], np.zeros(1, np.int64), np.zeros(1, np.int64))
-    traces = trace(model, text, gradient=False, leave_one_out=False, progress=False)
+    traces = forward(model, text)
     logits = traces.contribution[:, 0] + traces.bias[0]
     return {"sentence": {"pieces": SENTENCE.split(), "logit": logits.tolist()}}

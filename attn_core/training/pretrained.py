@@ -6,40 +6,33 @@ by dev. A head on a frozen layer has a rate that falls from the start, and reads
 that a rate fits all layers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.corpora.documents import Documents, Encoded, batches
-from attn_core.corpora.encoding import from_files
-from attn_core.corpora.order import fixed_order
+from attn_core.corpora.documents import Documents, batches
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import Classifier, to_arrays
 from attn_core.models.encoders import Encoder
 from attn_core.models.minilm import MiniLM
-from attn_core.run import Run
-from attn_core.traces import Traces
-from attn_core.tracing import inputs, trace
-from attn_core.training import Arrays, Trained, compute_device, outputs_of, piecewise, progress_bar, train_epoch
+from attn_core.tracing import inputs
+from attn_core.training import BatchLoss, Trained, descend, passes
 from attn_core.training.jain import roc_auc
-
-SHAPE: dict[str, int] = {}
-"""Arguments of `MiniLM`; tests take fewer and smaller layers."""
 
 HEAD_RATE = 1e-3
 WARM_UP = 0.1
 LARGEST_GRADIENT = 1.0
 
-DELETED = 320
-DELETED_PIECES = 20_000
-"""Texts of the fixed order that leave-one-out is traced for, and the pieces that they hold at most: every deletion is a
-text to be read."""
-
 SCALED_TEXTS = 200
 """Training texts whose states say how large a layer's are."""
+
+
+FROZEN = ("encoder.frozen.", "encoder.embedding.")
+"""Of a `Level`, another model's weights."""
 
 
 class Level(Encoder):
@@ -60,37 +53,14 @@ class Level(Encoder):
             return self.frozen(ids, lengths, mask) / self.scale
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray | None, progress: bool, *bases: Arrays) -> Trained:
-    """One training, see above. bases: of a layer of a trained encoder, that encoder's weights."""
-    model = untrained(run, data, *bases).to(compute_device())
-    if isinstance(model.encoder, Level):
-        set_scale(model, data.splits["train"])
-    trained = train(model, data, run, progress)
-    arrays = {name: array for name, array in to_arrays(model).items() if not is_frozen(run, name)}
-    return Trained({"dev": arrays}, trained)
-
-
-def is_frozen(run: Run, name: str) -> bool:
-    """Whether an array is of a frozen encoder, which is not kept twice."""
-    return run.layer >= 0 and name.startswith("encoder.") and name != "encoder.scale"
-
-
-def untrained(run: Run, data: Encoded, *bases: Arrays) -> Classifier:
-    """A run's model before training, by torch's generator; of a layer with the base's encoder."""
-    encoder = MiniLM(**SHAPE)
-    if bases:
-        prefix = "encoder."
-        arrays = {name.removeprefix(prefix): array for name, array in bases[0].items() if name.startswith(prefix)}
-        encoder.load_state_dict({name: torch.tensor(array) for name, array in arrays.items()})
-    elif run.encoder == "minilm_random":
-        encoder.draw()
-    else:
-        encoder.load(from_files("attn_data.pieces").folder() / "model.safetensors")
+def build(encoder: MiniLM, attention: str, outputs: int, layer: int = -1) -> Classifier:
+    """A classifier of an encoder's states, by torch's generator; of those after one of its layers, 0 being the
+    embedding, the encoder is frozen."""
     reader: Encoder = encoder
-    if run.layer >= 0:
-        encoder.layers = encoder.layers[: run.layer]
+    if layer >= 0:
+        encoder.layers = encoder.layers[:layer]
         reader = Level(encoder)
-    return Classifier(reader, ATTENTIONS[run.attention](encoder.width), outputs_of(run, data))
+    return Classifier(reader, ATTENTIONS[attention](encoder.width), outputs)
 
 
 def set_scale(model: Classifier, documents: Documents) -> None:
@@ -102,100 +72,81 @@ def set_scale(model: Classifier, documents: Documents) -> None:
         model.encoder.scale.copy_(h[scores.isfinite()].std())
 
 
-def train(model: nn.Module, data: Encoded, run: Run, progress: bool, auc: Callable = roc_auc) -> list[dict[str, float]]:
-    """Train a model in place; its history, with the `auc` of (model, documents) on dev. Products are in bfloat16,
-    weights and sums in float32."""
-    documents = data.splits["train"]
-    device = next(model.parameters()).device.type
-    optimiser = adamw(model, run)
-    steps = run.epochs * -(-len(documents) // run.batch)
-    warm_up = 0.0 if run.layer >= 0 else WARM_UP * steps
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, partial(share_of_rate, steps=steps, warm_up=warm_up))
-    rng = np.random.default_rng(run.seed)
+@dataclass(frozen=True)
+class FineTuning:
+    """The recipe, see above.
 
-    def step(rows: np.ndarray) -> Tensor:
-        with torch.autocast(device, torch.bfloat16):
-            logits = model(**inputs(model, documents, rows))
-        labels = torch.as_tensor(documents.labels[rows], device=logits.device)
-        loss = nn.functional.binary_cross_entropy_with_logits(logits[:, 0].float(), labels.float())
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
-        optimiser.step()
-        schedule.step()
-        return loss.detach().double() * len(rows)
+    Parameters
+    ----------
+    epochs, batch : int
+        Passes over the training texts, and how many of them are a step.
+    learning_rate : float
+        Of the encoder; where it is frozen, of the head.
+    decay : float
+        Of the matrices that this rate moves.
+    """
 
-    history = []
-    with progress_bar(run.epochs, len(documents), progress) as bar:
-        for epoch in range(run.epochs):
-            row = {"epoch": epoch, "loss": train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)}
-            history.append(row | {"dev_auc": auc(model, data.splits["dev"])})
-    return history
+    epochs: int = 3
+    batch: int = 32
+    learning_rate: float = 3e-5
+    decay: float = 0.01
+
+    def train(
+        self,
+        model: nn.Module,
+        splits: Mapping[str, Documents],
+        seed: int,
+        quality: Callable = roc_auc,
+        progress: bool = True,
+    ) -> Trained:
+        """Train a model of one logit in place; its last weights, without those of a frozen encoder, and its history,
+        with the quality of (model, documents) on dev. Products are in bfloat16, weights and sums in float32."""
+        documents = splits["train"]
+        frozen = isinstance(model.encoder, Level)
+        if frozen:
+            set_scale(model, documents)
+        device = next(model.parameters()).device.type
+        optimiser = adamw(model, self.learning_rate, self.decay)
+        steps = max(1, self.epochs * -(-len(documents) // self.batch))
+        warm_up = 0.0 if frozen else WARM_UP * steps
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, partial(share_of_rate, steps=steps, warm_up=warm_up))
+        next_batches = partial(batches, documents, self.batch, np.random.default_rng(seed))
+        clip = partial(nn.utils.clip_grad_norm_, [*model.parameters()], LARGEST_GRADIENT)
+
+        def step(rows: np.ndarray) -> Tensor:
+            with torch.autocast(device, torch.bfloat16):
+                logits = model(**inputs(model, documents, rows))
+            labels = torch.as_tensor(documents.labels[rows], device=logits.device)
+            loss = nn.functional.binary_cross_entropy_with_logits(logits[:, 0].float(), labels.float())
+            summed = descend(optimiser, BatchLoss(loss, loss.detach().double() * len(rows)), clip)
+            schedule.step()
+            return summed
+
+        history = []
+        for epoch, loss in passes(model, self.epochs, next_batches, step, progress):
+            history.append({"epoch": epoch, "loss": loss, "dev_auc": quality(model, splits["dev"])})
+        arrays = to_arrays(model)
+        if frozen:
+            arrays = {name: array for name, array in arrays.items() if not name.startswith(FROZEN)}
+        return Trained({"dev": arrays}, history)
 
 
-def adamw(model: nn.Module, run: Run) -> torch.optim.AdamW:
-    """The run's rate for an encoder that learns, HEAD_RATE for the head; matrices decay, of the encoder alone."""
+def adamw(model: nn.Module, learning_rate: float, decay: float) -> torch.optim.AdamW:
+    """The rate for an encoder that learns, HEAD_RATE for the head; matrices decay, of the encoder alone."""
     learns = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
     encoder = [weight for name, weight in learns if name.startswith("encoder.")]
-    head = {"params": [weight for name, weight in learns if not name.startswith("encoder.")]}
+    head = [weight for name, weight in learns if not name.startswith("encoder.")]
     if not encoder:
-        return torch.optim.AdamW([head], lr=run.learning_rate, weight_decay=run.decay, fused=True)
+        return torch.optim.AdamW(head, lr=learning_rate, weight_decay=decay, fused=True)
     groups = [
-        {"params": [weight for weight in encoder if weight.ndim > 1], "weight_decay": run.decay},
+        {"params": [weight for weight in encoder if weight.ndim > 1], "weight_decay": decay},
         {"params": [weight for weight in encoder if weight.ndim == 1]},
-        head | {"lr": HEAD_RATE},
+        {"params": head, "lr": HEAD_RATE},
     ]
-    return torch.optim.AdamW(groups, lr=run.learning_rate, weight_decay=0.0, fused=True)
+    return torch.optim.AdamW(groups, lr=learning_rate, weight_decay=0.0, fused=True)
 
 
 def share_of_rate(step: int, steps: int, warm_up: float) -> float:
     """Of a rate that rises over the first steps and falls to 0 with the last."""
     rising = (step + 1) / warm_up if warm_up else 1.0
     return min(rising, (steps - step) / (steps - warm_up))
-
-
-def trained_model(run: Run, arrays: Arrays, data: Encoded, *bases: Arrays) -> Classifier:
-    """A run's model with trained weights, on the device; torch's generator stays as it was.
-    RuntimeError where a name is left over or misshapen.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(run.seed)  # of a drawn encoder that is frozen: as `fit` has drawn it
-        model = untrained(run, data, *bases)
-    weights = {name: torch.tensor(array) for name, array in arrays.items()}
-    model.load_state_dict(model.state_dict() | weights)
-    return model.eval().to(compute_device())
-
-
-def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
-    """Traces of the test set: with both gradients, and with leave-one-out of `deleted`; of equal weights and of a
-    frozen layer scores and contributions alone."""
-    model = trained_model(run, arrays, data, *bases)
-    test = data.splits["test"]
-    ranks = run.layer < 0 and run.attention != "uniform"
-    traces = trace(model, test, gradient=ranks, leave_one_out=False, progress=progress)
-    if not ranks:
-        return traces
-    rows = deleted(test, run.corpus)
-    changes = trace(model, test.take(rows), gradient=False, progress=progress)
-    return piecewise.with_changes(traces, rows, changes)
-
-
-def deleted(documents: Documents, corpus: str) -> np.ndarray:
-    """The documents whose pieces are deleted one by one, the first of the fixed order, in the documents' order."""
-    order = fixed_order(documents.doc_ids, corpus)
-    within = (documents.lengths[order] - 2).cumsum() <= DELETED_PIECES
-    return np.sort(order[within][:DELETED])
-
-
-def notes(run: Run, arrays: Arrays, data: Encoded, traces: Traces, *bases: Arrays) -> dict:
-    """For the record: numbers that need the model or the pieces, see `piecewise`."""
-    model = trained_model(run, arrays, data, *bases)
-    test = data.splits["test"]
-    numbers = piecewise.kinds(traces, test, data.vocabulary)
-    if run.layer < 0:
-        numbers |= piecewise.changed_texts(model, traces, test, data.vocabulary, run.seed)
-    if traces.leave_one_out is not None:
-        rows = deleted(test, run.corpus)
-        numbers |= piecewise.whole_words(model, traces.take(rows), test.take(rows), data.vocabulary)
-    sentence = piecewise.sentence(model, data.vocabulary) if run.corpus == "sst" else {}
-    return {"numbers": numbers, **sentence}

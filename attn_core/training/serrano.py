@@ -1,78 +1,68 @@
 """Serrano & Smith's models and training: Adam, halved on a plateau, stopped early (specification section 3.2)."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.corpora.catalogue import schedule
-from attn_core.corpora.documents import Documents, Encoded, flat
-from attn_core.corpora.order import fixed_order
+from attn_core.corpora.documents import Documents, flat
 from attn_core.models.classifier import to_arrays
-from attn_core.models.hierarchical import Hierarchical, build, from_arrays
-from attn_core.run import Run
-from attn_core.traces import Traces
-from attn_core.tracing import inputs, trace_items
-from attn_core.training import Arrays, Trained, accuracy, compute_device, outputs_of, progress_bar, train_epoch
-
-DELETED = 300
-"""Test documents, the first of the corpus's fixed sample, whose items are left out one by one."""
+from attn_core.models.hierarchical import Hierarchical
+from attn_core.tracing import inputs
+from attn_core.training import Arrays, BatchLoss, Trained, accuracy, descend, passes
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
-    """One training with the schedule of the run's corpus; see `train`."""
-    plan = schedule(run.corpus, run.encoder)
-    sentences = run.encoder.startswith("han")
-    splits = {name: flat(documents, sentences, f"{data.name} {name}") for name, documents in data.splits.items()}
-    model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan["dropout"])
-    return train(model.to(compute_device()), splits, run, plan, progress)
+@dataclass(frozen=True)
+class SerranoSmith:
+    """The authors' recipe: Adam at torch's defaults but for the rate (fused, which changes no arithmetic) and decay, 0
+    in the paper; cross-entropy, mean over the batch.
 
-
-def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
-    """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, else NaN."""
-    model = from_arrays(run.encoder, arrays).requires_grad_(False).to(compute_device())
-    documents = data.splits["test"]
-    deleted = fixed_order(documents.doc_ids, data.name)[:DELETED]
-    return trace_items(model, documents, deleted, data.name, progress)
-
-
-def train(
-    model: Hierarchical,
-    splits: dict[str, Documents],
-    run: Run,
-    plan: dict,
-    progress: bool,
-) -> Trained:
-    """Train a model on splits 'train' and 'dev' as the run's fields say; keep the checkpoint of the best dev accuracy.
-
-    Cross-entropy, mean over the batch; Adam at torch's defaults but for the rate (fused, which changes no arithmetic)
-    and `decay`, 0 in the paper. After an epoch whose dev accuracy is not above 1.0001 times the best so far the rate is
-    halved. plan: what `catalogue.schedule` says of patience, the epochs without a strictly better dev accuracy after
-    which training stops, at the latest after `epochs`; of clip, ('norm', limit of the whole gradient) or ('value',
-    limit of each number); and of cap, see `batches`.
+    Parameters
+    ----------
+    epochs, batch : int
+        Passes over the training texts at most, and how many of them are a step.
+    learning_rate, decay : float
+        Halved is the rate after an epoch whose dev accuracy is not above 1.0001 times the best so far.
+    patience : int
+        Epochs without a strictly better dev accuracy after which training stops.
+    clip : tuple
+        ('norm', limit of the whole gradient) or ('value', limit of each number).
+    cap : int
+        Words of a batch, see `batches`.
     """
-    optimiser = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.decay, fused=True)
-    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimiser, mode="max", factor=0.5, patience=0, threshold=1e-4, threshold_mode="rel"
-    )
-    texts = splits["train"]
-    rng = np.random.default_rng(run.seed)
-    best = -1.0
-    best_epoch = 0
-    weights: Arrays = {}
-    history = []
 
-    def step(rows: np.ndarray) -> Tensor:
-        loss = mean_loss(model, texts, rows)
-        optimiser.zero_grad()
-        loss.backward()
-        clip_gradients(model, *plan["clip"])
-        optimiser.step()
-        return loss.detach().double() * len(rows)
+    epochs: int = 60
+    batch: int = 64
+    learning_rate: float = 4e-4
+    decay: float = 0.0
+    patience: int = 5
+    clip: tuple[str, float] = ("norm", 10.0)
+    cap: int = 9_000
 
-    with progress_bar(run.epochs, len(texts), progress) as bar:
-        for epoch in range(run.epochs):
-            loss = train_epoch(model, epoch, batches(texts, run.batch, plan["cap"], rng), step, bar)
-            dev_accuracy = accuracy(model, splits["dev"])
+    def train(self, model: Hierarchical, splits: Mapping[str, Documents], seed: int, progress: bool = True) -> Trained:
+        """Train a model in place on 'train' and 'dev' of the splits; keep the checkpoint of the best dev accuracy.
+
+        The caller seeds torch, which draws the dropout; seed: of the batches' order. AttnError as in `flat`.
+        """
+        optimiser = torch.optim.Adam(model.parameters(), lr=self.learning_rate, weight_decay=self.decay, fused=True)
+        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
+            optimiser, mode="max", factor=0.5, patience=0, threshold=1e-4, threshold_mode="rel"
+        )
+        texts, dev = (flat(splits[name], model.sentence is not None, name) for name in ("train", "dev"))
+        next_batches = partial(batches, texts, self.batch, self.cap, np.random.default_rng(seed))
+        best = -1.0
+        best_epoch = 0
+        weights: Arrays = {}
+        history = []
+
+        def step(rows: np.ndarray) -> Tensor:
+            return descend(optimiser, mean_loss(model, texts, rows), partial(clip_gradients, model, *self.clip))
+
+        for epoch, loss in passes(model, self.epochs, next_batches, step, progress):
+            dev_accuracy = accuracy(model, dev)
             rate = optimiser.param_groups[0]["lr"]
             history.append({"epoch": epoch, "loss": loss, "dev_accuracy": dev_accuracy, "learning_rate": rate})
             if dev_accuracy > best:
@@ -80,21 +70,22 @@ def train(
                 best_epoch = epoch
                 weights = to_arrays(model)
             plateau.step(dev_accuracy)
-            if epoch - best_epoch >= plan["patience"]:
+            if epoch - best_epoch >= self.patience:
                 break
-    return Trained({"dev": weights}, history)
+        return Trained({"dev": weights}, history)
 
 
 def clip_gradients(model: nn.Module, kind: str, limit: float) -> None:
-    """Clip the gradients in place, see `train`."""
+    """Clip the gradients in place, see `SerranoSmith`."""
     clip = nn.utils.clip_grad_value_ if kind == "value" else nn.utils.clip_grad_norm_
     clip(model.parameters(), limit)
 
 
-def mean_loss(model: Hierarchical, texts: Documents, rows: np.ndarray) -> Tensor:
-    """The mean loss of the documents in `rows`."""
+def mean_loss(model: Hierarchical, texts: Documents, rows: np.ndarray) -> BatchLoss:
+    """The mean loss of the documents in `rows`, which is descended."""
     labels = torch.as_tensor(texts.labels[rows], device=model.decoder.weight.device)
-    return nn.functional.cross_entropy(model(**inputs(model, texts, rows)), labels)
+    loss = nn.functional.cross_entropy(model(**inputs(model, texts, rows)), labels)
+    return BatchLoss(loss, loss.detach().double() * len(rows))
 
 
 def batches(texts: Documents, size: int, cap: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
