@@ -23,7 +23,7 @@ from attn_core.experiments.search import search
 from attn_core.run import HIERARCHICAL
 from attn_core.tracing import trace
 from attn_core.training import descend, jain
-from benchmarks import bench_carried, bench_sweep, cost, on_device, plain, speed
+from benchmarks import bench_carried, bench_sweep, bench_vectors, cost, on_device, plain, speed
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +169,10 @@ def of_words(*texts):
     offsets = np.cumsum([0, *map(len, ids)])
     count = len(texts)
     return Documents(np.concatenate(ids).astype(np.int32), offsets, np.zeros(count, int), np.arange(count))
+
+
+def test_headline_numbers_on_two_vectors_are_of_five_seeds_and_fifty_texts():
+    table = pd.read_csv(cost.DATA / bench_vectors.FILE)
+    assert (table["n_seeds"] == 5).all()
+    assert table["documents"].min() >= bench_vectors.FEWEST
+    assert table.value_counts(["corpus", "measure"]).eq(2).all()

@@ -1,0 +1,64 @@
+"""Headline numbers of models on PPMI vectors and on fastText vectors: data/measured/vectors.csv, of the archive.
+
+`python -m benchmarks --vectors`. BiLSTM with additive attention, five seeds. Columns corpus, vectors, measure, value,
+low, high, n_seeds, documents. Of whole test sets, with intervals over seeds; `top_word_is_deletions` of the documents
+of which all ten models' traces are stored, where these are FEWEST, with intervals over seeds and documents.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_book.verdict import CORPORA
+from attn_core.experiments.known import names_the_word
+from attn_core.index import HEADLINE_SEEDS, numbers, over_seeds
+from attn_core.measures import crossed_interval
+from attn_core.run import SEEDS
+from benchmarks.bench_tests import runs_of, shared
+
+FILE = "measured/vectors.csv"
+VECTORS = ("ppmi-300", "indomain-300")
+FEWEST = 50
+
+HEADLINES = {
+    ("echo", "mean"): "single_state_agreement",
+    ("locked", "mean"): "attention_invariant",
+    ("median_change", "share_below_0.1"): "permuting_changes_little",
+    ("jsd_exact@0.05", "mean"): "optimal_jsd",
+    ("tau_attention_gradient", "mean"): "tau_gradients",
+    ("flat_flips", "mean"): "decision_flips_uniform",
+    ("auc", "value"): "auc",
+}
+"""Measure and statistic of `numbers` -> what the table calls it."""
+
+
+def write(path: Path) -> pd.DataFrame:
+    """Make the table of what is stored now."""
+    table = pd.concat([headlines(), *map(top_words, CORPORA)])
+    table.to_csv(path, index=False, float_format="%.5g")
+    return table
+
+
+def headlines() -> pd.DataFrame:
+    """Means over whole test sets, then over seeds."""
+    model = {"corpus": CORPORA, "encoder": "lstm", "attention": "tanh", "seed": SEEDS[:HEADLINE_SEEDS]}
+    measures, statistics = zip(*HEADLINES, strict=True)
+    rows = numbers(measures, statistics, vectors=VECTORS, **model)
+    names = pd.MultiIndex.from_frame(rows[["measure", "statistic"]]).map(HEADLINES.get)
+    rows = rows.assign(measure=names, documents=rows["n_test"]).dropna(subset="measure")
+    table = over_seeds(rows, "corpus", "vectors", "measure", "documents")
+    return table.rename(columns={"mean": "value"}).drop(columns="std")
+
+
+def top_words(corpus: str) -> pd.DataFrame:
+    """How often the most attended word is the one whose deletion moves the output most."""
+    texts = shared([run for vectors in VECTORS for run in runs_of(corpus, vectors)])
+    rows = []
+    if len(texts[0]) >= FEWEST:
+        found = np.stack([names_the_word(model, model) for model in texts])
+        for vectors, named in zip(VECTORS, np.split(found, 2), strict=True):
+            low, high = crossed_interval(named)
+            rows.append((vectors, "top_word_is_deletions", named.mean(), low, high, *named.shape))
+    names = ["vectors", "measure", "value", "low", "high", "n_seeds", "documents"]
+    return pd.DataFrame(rows, columns=names).assign(corpus=corpus)
