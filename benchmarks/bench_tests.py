@@ -3,8 +3,8 @@ data/measured, of the archive's traces, made by `python -m benchmarks --tests [s
 
 tests.csv: how well each test of a text tells good from bad attention, areas under the curve (`known.told_apart`).
 Columns corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low,
-high, n_seeds, documents. Five seeds and the documents that all keep, intervals of both; of indomain-300 also seed 10
-alone with all its documents, n_seeds 1, intervals over these. Gradients: of the model without context.
+high, n_seeds, documents. Five seeds and the documents that all keep, intervals of both. Gradients: of the model without
+context.
 dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention, when weights are dealt anew, and
 under weights of maximal leverage.
 """
@@ -37,6 +37,8 @@ from attn_core.traces import Traces, chunks
 
 FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
+ORDERS = 20
+"""In which weights are permuted."""
 
 
 def write(folder: Path, corpora: Iterable[str] = ()) -> None:
@@ -66,29 +68,25 @@ def shared(runs: Iterable[Run]) -> list[Traces]:
 
 
 def areas(corpus: str) -> list[dict]:
-    rows = []
-    for vectors in ("ppmi-300", "indomain-300"):
-        rows += areas_of(runs_of(corpus, vectors), runs_of(corpus, vectors, "average"))
-    return rows + areas_of(runs_of(corpus, vectors)[:1], runs_of(corpus, vectors, "average")[:1])
+    return areas_of(runs_of(corpus, "ppmi-300"), runs_of(corpus, "ppmi-300", "average"))
 
 
 def areas_of(recurrent: list[Run], without_context: list[Run]) -> list[dict]:
     """Rows of the models of some seeds."""
     texts = shared(recurrent)
     models = dict.fromkeys(TESTS, texts) | {"gradients": shared(without_context)}
-    deals = 100 if len(recurrent) > 1 else 20  # of one seed there are more documents
     rows = []
     for definition, weigh in GOOD.items():
         named = {"corpus": recurrent[0].corpus, "vectors": recurrent[0].vectors, "definition": definition}
         for measure, test in TESTS.items():
             tables = []
             for run, model in zip(recurrent, models[measure], strict=True):
-                tables.append(told_apart(weigh(model), model, test, run.seed, deals))
+                tables.append(told_apart(weigh(model), model, test, run.seed, ORDERS))
             rows += rows_of(tables, **named, measure=measure)
         first, *further = [weigh(model) for model in texts]
         tables = []
         for run, good in zip(recurrent[1:], further, strict=True):
-            tables.append(told_apart(good, first, is_like, run.seed, deals))
+            tables.append(told_apart(good, first, is_like, run.seed, ORDERS))
         if tables:
             rows += rows_of(tables, **named, measure="stable")
     return rows

@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from golden import read
 
 from attn_book import page, verdict
-from attn_book.fasttext import fasttext
+from attn_book.fasttext import newest
 from attn_book.parameters import declared
 from attn_book.scorecard import reported
 from attn_book.words import SETS
@@ -53,13 +53,13 @@ def test_every_claim_leads_to_a_page_and_every_paper_has_some():
 
 def functions() -> dict:
     """Those of the page that make its table."""
-    names = {"index": index, "page": page, "verdict": verdict, "SETS": SETS}
+    names = {"index": index, "page": page, "verdict": verdict, "SETS": SETS, "texts": 50, "seeds": 5}
     exec(next(source for source in CODE if "def table(" in source).removesuffix("table(cells)"), names)
     return names
 
 
 def rows_of(*intervals: tuple[str, float, float]) -> pd.DataFrame:
-    return pd.DataFrame(intervals, columns=["corpus", "low", "high"])
+    return pd.DataFrame(intervals, columns=["corpus", "low", "high"]).assign(documents=50, n_seeds=5)
 
 
 def test_undecided_is_not_no_and_meanings_of_good_must_agree():
@@ -71,6 +71,12 @@ def test_undecided_is_not_no_and_meanings_of_good_must_agree():
     assert said == {"sst": "yes", "imdb": "no", "agnews": "undecided", "20news": "depends"}
     below = verdict.CLAIMS["stable"]
     assert answers(rows_of(("sst", 0.01, 0.1), ("imdb", 0.2, 0.3)), below).tolist() == ["yes", "no"]
+
+
+@pytest.mark.parametrize("fewer", [{"documents": 49}, {"n_seeds": 4}])
+def test_few_texts_or_trainings_decide_nothing(fewer):
+    rows = rows_of(("sst", 0.6, 0.7)).assign(**fewer)
+    assert functions()["answers"](rows, verdict.CLAIMS["permutation"]).tolist() == ["too few"]
 
 
 @pytest.fixture(scope="module")
@@ -162,17 +168,18 @@ def test_areas_are_those_of_the_stored_traces():
 
 
 @pytest.mark.skipif(store.find_archive() is None, reason="no archive")
-def test_neighbours_are_those_of_the_stored_traces():
-    """One data set's again; of its own weights by hand."""
+def test_neighbours_follow_from_the_document_tables():
+    """Of one data set: what is counted of permuted weights is what the traces give, on the texts that are stored."""
     stored = verdict.neighbours().query("corpus == '20news'").set_index(["test", "kind"])
-    again = pd.DataFrame(bench_tests.neighbours("20news")).set_index(["test", "kind"])
-    assert np.allclose(stored[["value", "low", "high"]], again.loc[stored.index, ["value", "low", "high"]], rtol=1e-4)
+    tables = verdict.tables_of("20news", "lstm", "documents")
+    assert stored["documents"]["permutation", "permuted"] == len(tables[0])
     models = bench_tests.shared(bench_tests.runs_of("20news", "ppmi-300"))
     named = [known.names_the_word(model, model).mean() for model in models]
-    assert stored["value"]["names", "own"] == pytest.approx(np.mean(named), rel=1e-4)
+    stored = [table["names_attention"].loc[models[0].doc_id].mean() for table in tables]
+    assert stored == pytest.approx(named, rel=1e-4)
 
 
 @pytest.mark.skipif(store.find_archive() is None, reason="no archive")
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
-    fails = weak(fasttext(index.runs, attention="tanh", family=["text", "pair", "hierarchical"]))
+    fails = weak(newest(index.runs, attention="tanh", family=["text", "pair", "hierarchical"]))
     assert not fails[[(name, "lstm") for name in verdict.CORPORA]].any() and fails["snli"].all()

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 from IPython.display import HTML
 
-from attn_book.fasttext import FASTTEXT, is_ppmi
+from attn_book.fasttext import newest
 from attn_book.page import PARTS, YOURS
 from attn_book.words import DATA, ENCODERS, PART, SETS, number
 from attn_core import index
@@ -155,19 +155,15 @@ def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], 
 def _facts(rows: pd.DataFrame) -> dict:
     """What the record says of a page's rules and of the runs behind them."""
     ours = rows[rows["ours"].notna()]
-    runs = index.runs(
-        corpus=list(ours["corpus"].unique()),
-        family=["text", "pair", "hierarchical"],
-        selection="any",
-        variant="any",
-    )
-    plain = runs[(runs["variant"] == f"vectors={FASTTEXT}") | (runs["variant"] == "") & ~runs["corpus"].map(is_ppmi)]
+    asked = {"corpus": list(ours["corpus"].unique()), "family": ["text", "pair", "hierarchical"]}
+    every = index.runs(selection="any", variant="any", **asked)
+    plain = newest(index.runs, **asked)
     kinds = ours.groupby("data", sort=False)["corpus"].unique()
     return {
         "kinds": {DATA[kind]: list(sets) for kind, sets in kinds.items()},
         "seeds": list(plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()),
         "vectors": sorted(set(plain["vectors"])),
-        "others": len(runs) - len(plain),
+        "others": len(every) - len(plain),
         "rules": len(rows),
         "dates": sorted(set(rows["date"])),
         "late": int((rows["late"] == "yes").sum()),
