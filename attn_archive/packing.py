@@ -26,7 +26,7 @@ from attn_core.families import attended
 from attn_core.measures import HEADLINE_SEEDS, classification, jsd_ragged
 from attn_core.results import fits
 from attn_core.run import SEEDS, Run, standard
-from attn_core.traces import Traces, has_one_logit
+from attn_core.traces import Traces, has_one_logit, round_mantissa
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,10 @@ COLUMNS_KEPT = (
 )
 """Columns of the per-document table of single texts, besides those of `controls`, which begin with CONTROLS."""
 
-CONTROLS = ("permuted", "shuffle", "uniform", "erasure", "adversary", "names", "moved", *GOOD)
+COARSE = ("permuted", "shuffle", "uniform", "erasure", "adversary", "names", "moved")
+CONTROLS = (*COARSE, *GOOD)
+CONTROL_BITS = 9
+"""Mantissa of the COARSE controls of a text, a thousandth of their value: no threshold is put to them."""
 
 SAME = 0.01
 """Mean JSD between the attentions of two trainings of one key up to which they count as the same model."""
@@ -210,8 +213,16 @@ def kept_documents(run: Run, documents: pd.DataFrame | None) -> pd.DataFrame | N
     if documents is None or not count:
         return None
     if keeps_few_columns(run):
-        documents = documents[[name for name in documents if name in COLUMNS_KEPT or name.startswith(CONTROLS)]]
+        documents = coarser(
+            documents[[name for name in documents if name in COLUMNS_KEPT or name.startswith(CONTROLS)]]
+        )
     return first_rows(run, documents, count)
+
+
+def coarser(documents: pd.DataFrame) -> pd.DataFrame:
+    """The same with the COARSE controls in CONTROL_BITS of mantissa."""
+    names = [name for name in documents if name.startswith(COARSE)]
+    return documents.assign(**{name: round_mantissa(documents[name], CONTROL_BITS) for name in names})
 
 
 def keeps_few_columns(run: Run) -> bool:

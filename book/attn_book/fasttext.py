@@ -9,7 +9,7 @@ from attn_core.corpora import catalogue
 FASTTEXT = "indomain-300"
 """The recipe of their vectors."""
 
-WAITING = ("imdb",)
+WAITING = ("imdb", "snli")
 """Data sets of which Wiegreffe & Pinter's uniform and guided models are not all trained on PPMI vectors."""
 
 KIND = [
