@@ -257,7 +257,7 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, l
     tamper(folder / layer / "sst.parquet")
     for _ in range(2):
         index._read_runs.cache_clear()
-        assert index.runs(vectors="indomain-300")["key"].tolist() == [runs[0].key]
+        assert index.runs()["key"].tolist() == [runs[0].key]
         assert f"{layer}/sst.parquet" in capsys.readouterr().err
     with pytest.raises(Damaged):
         store.read(folder, runs[1].key)

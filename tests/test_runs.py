@@ -24,9 +24,9 @@ from attn_core.training import Trained
 
 
 def test_three_keys_are_pinned():
-    assert first_run("sst").key == "sst-lstm-tanh-10-1c71b4bec1"
-    assert first_run("20news", encoder="average", seed=50).key == "20news-average-tanh-50-bf8355656a"
-    assert first_run("sst", encoder="cnn", attention="dot", selection="test").key == "sst-cnn-dot-10-abd8f2d1e6"
+    assert Run("sst", vectors="indomain-300").key == "sst-lstm-tanh-10-1c71b4bec1"
+    assert Run("20news", "average", seed=50, vectors="indomain-300").key == "20news-average-tanh-50-bf8355656a"
+    assert Run("sst", "cnn", "dot", vectors="indomain-300", selection="test").key == "sst-cnn-dot-10-abd8f2d1e6"
     assert Run("sst").key == Run("sst", vectors="ppmi-300").key == "sst-lstm-tanh-10-4a24a86c04"
 
 
@@ -63,7 +63,7 @@ def test_a_number_lies_within_its_bounds(name):
 
 
 def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_the_rest():
-    late = first_run("sst", seed=SEEDS[5])
+    late = Run("sst", seed=SEEDS[5], vectors="indomain-300")
     result = obtain(late, traces=False)
     assert result.source == "archive" and result.traces is None and result.numbers is not None
     with pytest.raises(AbsentRun, match=f"no single documents of run {late.key}.*--seed 12504 .*--fresh"):

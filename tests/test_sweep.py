@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from test_plugins import plugins  # noqa: F401  (a fixture)
-from tiny_runs import TINY, called, first_run, grid, tiny, whole_store
+from tiny_runs import TINY, called, grid, tiny, whole_store
 
 from attn_archive import packing, sweep
 from attn_cli import main
@@ -238,5 +238,5 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
     assert pairs and all(run.base.seed == run.seed for run in pairs)
     assert {run.base for run in grids["adversaries"]} == {
-        first_run(corpus) for corpus in ("sst", "20news", "agnews", "imdb")
+        Run(corpus, vectors="indomain-300") for corpus in ("sst", "20news", "agnews", "imdb")
     }

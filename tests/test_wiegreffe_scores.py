@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from conftest import toy_traces
 from scorecard_runs import row_for
-from tiny_runs import first_run
-from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
+from wiegreffe_results import (
+    CURVE,
+    adversary_of,
+    curve,
+    guide_run,
+    guided,
+    older_curve,
+    older_of,
+    result_of,
+    run_of,
+    uniform_test,
+)
 
 from attn_book import derived
 from attn_book.guides import SOURCES
@@ -67,10 +77,10 @@ def test_rules_of_gated_sets_say_that_no_run_is_planned():
 
 def test_claims_on_networks_guided_by_one_adversary_are_not_judged(scored):
     one = [r for r in guided(adversary=None)] + [
-        result_of(replace(guide_run("sst", "adversary", seed), base=adversary_of("sst", 10, 5e-4)), 0.6)
+        result_of(replace(guide_run("sst", "adversary", seed), base=older_of("sst", 10, 5e-4)), 0.6)
         for seed in SEEDS[:5]
     ]
-    rows = scored(uniform_test(), one, curve())
+    rows = scored(uniform_test(), one, curve(), older_curve())
     row = row_for(rows, item="claim: an adversary is a bad guide", corpus="sst")
     assert (row["verdict"], row["unjudged"]) == ("unjudged", "few seeds") and row["ours"] < 0
     row = row_for(rows, item="Table 3", corpus="sst", measure="F1 of the guided network: adversary")
@@ -112,13 +122,13 @@ def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
 
 
 def test_guides(scored):
-    rows = scored(uniform_test(), guided(), curve(count=5))
+    rows = scored(uniform_test(), guided(), older_curve())
     table = rows[(rows["item"] == "Table 3") & (rows["corpus"] == "sst")].set_index("measure")
     assert table["ours"].round(2).tolist() == [0.81, 0.82, 0.83, 0.60] and set(table["verdict"]) == {"holds"}
     assert table["n_seeds"].tolist() == [5, 5, 5, 5] and table["low"].notna().all()
     claims = rows[(rows["measure"] == "F1 gap of guides") & (rows["corpus"] == "sst")].set_index("item")["verdict"]
     assert len(claims) == 4 and set(claims) == {"holds"}
-    flipped = scored(uniform_test(), guided(own=0.78, trained=0.79, adversary=0.85), curve(count=5))
+    flipped = scored(uniform_test(), guided(own=0.78, trained=0.79, adversary=0.85), older_curve())
     claims = flipped[(flipped["measure"] == "F1 gap of guides") & (flipped["corpus"] == "sst")].set_index("item")
     around = claims["reported"].between(claims["low"], claims["high"])
     assert len(claims) == 4 and claims["verdict"].equals(around.map({True: "undecided", False: "differs"}))
@@ -146,7 +156,7 @@ def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
 
 def test_the_search_is_read_from_the_traces_of_seed_10(scored):
     traces = toy_traces(np.full(240, 6), 1)
-    runs = [replace(result_of(first_run("sst")), traces=traces), *curve()]
+    runs = [replace(result_of(run_of("sst")), traces=traces), *curve()]
     rows = scored(runs)
     point = rows[
         (rows["item"] == "Figure 5") & (rows["corpus"] == "sst") & rows["measure"].str.startswith("Jain")
@@ -201,7 +211,7 @@ def test_table_4_takes_no_single_run_for_a_mean(scored):
 
 
 def test_guides_are_found_by_their_source_and_the_best_adversary_counts(stored):
-    others = [first_run("sst", "average", "dot"), first_run("sst", "average", hidden=64)]
+    others = [run_of("sst", "average", "dot"), run_of("sst", "average", hidden=64)]
     stored(guided(adversary=None), curve(), [result_of(run) for run in others])
     scores = derived.guided_scores(["sst"])
     assert set(scores["source"]) == {*SOURCES} - {"adversary"} and (scores.groupby("source").size() == 5).all()
@@ -213,18 +223,18 @@ GUIDES = "F1 of the guided network: adversary"
 
 def test_table_3_is_read_off_between_the_adversaries_on_either_side(scored):
     near, far = (result_of(guide_run("sst", "adversary", 10, at), f1) for at, f1 in ((5e-4, 0.8), (2e-3, 0.6)))
-    row = row_for(scored(uniform_test(), curve(), [near, far]), item="Table 3", corpus="sst", measure=GUIDES)
+    row = row_for(scored(uniform_test(), older_curve(), [near, far]), item="Table 3", corpus="sst", measure=GUIDES)
     read = np.interp(derived.GUIDE_JSD, [CURVE[5e-4][0], CURVE[2e-3][0]], [0.8, 0.6])
     assert [row["ours"], row["low"], row["high"]] == pytest.approx([read, 0.6, 0.8])
     assert (row["verdict"], row["n_seeds"]) == ("undecided", 1)
     assert derived.guided_scores(["sst"])["f1"].tolist() == [0.6], "the nearest to the printed distance"
-    row = row_for(scored(uniform_test(), curve(), [near]), item="Table 3", corpus="sst", measure=GUIDES)
+    row = row_for(scored(uniform_test(), older_curve(), [near]), item="Table 3", corpus="sst", measure=GUIDES)
     assert row["ours"] == pytest.approx(0.8) and row["unjudged"] == "few seeds", "nothing on the other side"
 
 
 def test_table_3_is_of_lambda_0_001_where_one_is_stored_the_longest_trained(scored):
     around = [result_of(guide_run("sst", "adversary", 10, at), f1) for at, f1 in ((5e-4, 0.8), (2e-3, 0.6))]
-    short, long = (replace(adversary_of("sst", 10, 1e-3), epochs=epochs) for epochs in (40, 80))
+    short, long = (replace(older_of("sst", 10, 1e-3), epochs=epochs) for epochs in (40, 80))
     trained = [result_of(run, 0.82, jsd, 0.06) for run, jsd in ((short, 0.4), (long, 0.5))]
     trained[1].record["history"] = [{"test_jsd": 0.5}] * 80
     led = [
@@ -232,7 +242,7 @@ def test_table_3_is_of_lambda_0_001_where_one_is_stored_the_longest_trained(scor
         for run, f1 in ((short, 0.75), (long, 0.72))
         for seed in SEEDS[:5]
     ]
-    rows = scored(uniform_test(), curve(), trained, around, led)
+    rows = scored(uniform_test(), older_curve(), trained, around, led)
     row = row_for(rows, item="Table 3", corpus="sst", measure=GUIDES)
     assert row["ours"] == pytest.approx(0.72) and (row["n_seeds"], row["unjudged"]) == (1, "few seeds")
     assert derived.guided_scores(["sst"])["f1"].tolist() == pytest.approx([0.72] * 5)
@@ -242,7 +252,7 @@ def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
     short = replace(adversary_of("sst", 10, 5e-4), epochs=10)
     moving = result_of(short, jsd=0.5, tvd=0.1)
     moving.record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.5}]
-    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=first_run("sst", selection="test")), jsd=0.5, tvd=0.1)
+    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=run_of("sst", selection="test")), jsd=0.5, tvd=0.1)
     stored(curve(), [moving, other])
     rows = derived.adversaries("sst")
     assert len(rows) == 3 * len(CURVE) and rows["settled"].all() and set(rows["divergence"]) == {*CURVE}

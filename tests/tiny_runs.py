@@ -5,7 +5,6 @@ import json
 import pytest
 
 from attn_archive import packing, upkeep
-from attn_book.fasttext import recipe
 from attn_cli import main
 from attn_core import store
 from attn_core.run import Run
@@ -18,8 +17,8 @@ def tiny(seed=10, options=TINY, **fields) -> Run:
 
 
 def first_run(corpus: str, *places, **fields) -> Run:
-    """A run on fastText vectors where its default are PPMI, unless its vectors are named."""
-    return Run(corpus, *places, **{"vectors": recipe(corpus)} | fields)
+    """A run of a data set."""
+    return Run(corpus, *places, **fields)
 
 
 def pack_run(run: Run) -> None:

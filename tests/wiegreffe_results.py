@@ -3,14 +3,19 @@
 import numpy as np
 import pandas as pd
 from scorecard_runs import whole
-from tiny_runs import first_run
 
+from attn_book.fasttext import FASTTEXT, WAITING
 from attn_core.rows import number_rows
 from attn_core.run import SEEDS, Run, as_dict
 from attn_core.store import Result
 
 BASE_F1 = {"sst": 0.831, "imdb": 0.902, "agnews": 0.964, "20news": 0.942}
 GAPS = {"sst": 0.002, "imdb": 0.030, "agnews": 0.001, "20news": 0.003}
+
+
+def run_of(corpus: str, *places, **fields) -> Run:
+    """A run as the scorecard reads it: of sets that wait, on fastText vectors."""
+    return Run(corpus, *places, **{"vectors": FASTTEXT if corpus in WAITING else ""} | fields)
 
 
 def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | None = None, **more) -> Result:
@@ -65,8 +70,8 @@ def uniform_test(
                 if i == 0
                 else {"jsd": seeds_jsd, "tvd": seeds_tvd, "against": beside_table(seeds_jsd + spread(i, count))}
             )
-            found.append(result_of(first_run(corpus, seed=seed, selection=chosen), own, **base))
-            twin = first_run(corpus, attention="uniform", seed=seed, selection=chosen)
+            found.append(result_of(run_of(corpus, seed=seed, selection=chosen), own, **base))
+            twin = run_of(corpus, attention="uniform", seed=seed, selection=chosen)
             found.append(
                 result_of(
                     twin, own - gap + spread(i * i % count, count, 0.0005), *uniform, against=beside_table(uniform[0])
@@ -80,16 +85,31 @@ CURVE = {0.0: (0.03, 0.04), 1e-4: (0.05, 0.05), 3e-4: (0.25, 0.06), 5e-4: (0.45,
 
 
 def adversary_of(corpus: str, seed: int, divergence: float, **more) -> Run:
-    return first_run(corpus, seed=seed, base=first_run(corpus), divergence=divergence, epochs=40, **more)
+    return Run(corpus, seed=seed, base=Run(corpus, rounding=1), divergence=divergence, epochs=40, **more)
+
+
+def older_of(corpus: str, seed: int, divergence: float, **more) -> Run:
+    """An adversary that guides: of a base on fastText vectors."""
+    older = {"vectors": FASTTEXT}
+    return Run(corpus, seed=seed, base=Run(corpus, **older), divergence=divergence, epochs=40, **older | more)
 
 
 def curve(corpus="sst", count=3, points=None, f1=None) -> list[Result]:
-    """Trained adversaries of several seeds; F1 falls a little with the divergence."""
+    """Trained adversaries of several seeds, and their base; F1 falls a little with the divergence."""
     points, f1 = points or CURVE, f1 or BASE_F1[corpus]
-    return [
+    return [result_of(Run(corpus, rounding=1), f1)] + [
         result_of(adversary_of(corpus, seed, divergence), f1 - 5 * divergence, jsd, tvd + spread(i, count, 0.001))
         for i, seed in enumerate(SEEDS[:count])
         for divergence, (jsd, tvd) in points.items()
+    ]
+
+
+def older_curve(corpus="sst", count=5) -> list[Result]:
+    """The adversaries that guide."""
+    return [
+        result_of(older_of(corpus, seed, divergence), 0.8, jsd, tvd)
+        for seed in SEEDS[:count]
+        for divergence, (jsd, tvd) in CURVE.items()
     ]
 
 
@@ -113,9 +133,11 @@ def guide_run(corpus: str, source: str, seed: int, divergence: float = 5e-4) -> 
     name, _, words = source.partition(", ")
     own = {"encoder": "average", "seed": seed, "words": words or "text"}
     if name in ("uniform", "trained"):
-        return first_run(corpus, attention={"uniform": "uniform", "trained": "tanh"}[name], **own)
-    base = adversary_of(corpus, seed, divergence) if name == "adversary" else first_run(corpus, seed=seed)
-    return first_run(corpus, attention="given", guide="own" if name == "adversary" else name, base=base, **own)
+        return run_of(corpus, attention={"uniform": "uniform", "trained": "tanh"}[name], **own)
+    if name == "adversary":
+        base = older_of(corpus, seed, divergence)
+        return Run(corpus, attention="given", guide="own", base=base, vectors=FASTTEXT, **own)
+    return run_of(corpus, attention="given", guide=name, base=run_of(corpus, seed=seed), **own)
 
 
 def guided(corpus="sst", count=5, **levels) -> list[Result]:

@@ -323,7 +323,7 @@ def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFra
     for record in index.records(rows["key"]):
         last = [epoch["test_jsd"] for epoch in record["history"][-6:]]
         settled.append(np.ptp(last) <= 0.02)
-    rows = rows.assign(settled=settled, base_f1=rows["base"].map(bases["f1_1"]))
+    rows = rows.assign(settled=settled, base_f1=rows["base"].map(bases["f1_1"]).astype(float))
     if not every:
         rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
         rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
