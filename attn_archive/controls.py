@@ -88,19 +88,19 @@ def of_permuted(traces: Traces) -> dict[str, ndarray]:
     columns = {name: np.empty(len(traces)) for name in (*names, *wins)}
     for rows, items, order in orders(traces):
         n = items.shape[1]
-        own = traces.attention[items][:, None]  # (B, 1, n)
-        permuted = np.take_along_axis(own, order, axis=2)  # (B, K, n)
+        learned = traces.attention[items][:, None]  # (B, 1, n)
+        permuted = np.take_along_axis(learned, order, axis=2)  # (B, K, n)
         value = s[items][:, None]
         flat = sigmoid(bias + value.mean(axis=2))  # (B, 1) under uniform weights
-        p, p_own = (output(weights, value, bias) for weights in (permuted, own))
+        p, p_own = (output(weights, value, bias) for weights in (permuted, learned))
 
         # Each order beside all others: the smallest change is that to itself, the middle one of the rest comes after.
         change = np.abs(p[:, :, None] - p[:, None])  # (B, K, K)
         middle = np.partition(change, p.shape[1] // 2, axis=2)[:, :, p.shape[1] // 2]  # (B, K)
         of_own = middle[:, :1] if n <= ALL_ORDERS else np.median(np.abs(p - p_own), axis=1, keepdims=True)
-        erased, erased_own = (erasure(weights, value, bias) for weights in (permuted, own))
+        erased, erased_own = (erasure(weights, value, bias) for weights in (permuted, learned))
 
-        found = {
+        numbers = {
             "permuted_shuffle": middle,
             "permuted_little": middle < LITTLE,
             "permuted_uniform": np.abs(p - flat),
@@ -110,7 +110,7 @@ def of_permuted(traces: Traces) -> dict[str, ndarray]:
             "uniform_own_wins": larger(np.abs(p_own - flat), np.abs(p - flat)),
             "erasure_own_wins": larger(erased_own, erased),
         }
-        for name, values in found.items():
+        for name, values in numbers.items():
             columns[name][rows] = values.mean(axis=1)
     return columns
 
@@ -131,10 +131,10 @@ def erasure(weights: ndarray, value: ndarray, bias: float) -> ndarray:
     return np.abs(sigmoid(bias + without) - sigmoid(bias + logit))
 
 
-def larger(own: ndarray, permuted: ndarray) -> ndarray:
+def larger(number: ndarray, permuted: ndarray) -> ndarray:
     """1 where the own number (B, 1) is larger than a permuted one (B, K), 0 where smaller, half where rounding alone
     parts them."""
-    difference = own - permuted
+    difference = number - permuted
     return 0.5 + 0.5 * np.sign(np.where(np.abs(difference) < TIE, 0.0, difference))
 
 
@@ -142,13 +142,13 @@ def of_adversaries(traces: Traces) -> dict[str, ndarray]:
     """The same of the optimal adversarial attention within EPSILON of the output: permuted_jsd, its JSD, and
     permuted_far, the chance that it lies beyond FAR, means over SOUGHT orders; adversary_own_wins: how often the
     model's own weights have the farther one."""
-    own = exact(traces, EPSILON)["jsd_exact"].to_numpy()[:, None]
+    farthest = exact(traces, EPSILON)["jsd_exact"].to_numpy()[:, None]
     sought = [exact(weights_dealt_anew(traces, draw), EPSILON)["jsd_exact"] for draw in range(SOUGHT)]
     jsd = np.stack(sought, axis=1)  # (D, SOUGHT)
     return {
         "permuted_jsd": jsd.mean(axis=1),
         "permuted_far": (jsd > FAR).mean(axis=1),
-        "adversary_own_wins": larger(own, jsd).mean(axis=1),
+        "adversary_own_wins": larger(farthest, jsd).mean(axis=1),
     }
 
 

@@ -141,16 +141,16 @@ def jain_task(run: Run, data: Encoded, matrix: np.ndarray, progress: bool) -> Ta
 
 def hooks_of(run: Run, model: Classifier | Paired, data: Encoded) -> dict[str, Any]:
     """What our own knobs change in a training, see `interventions`."""
-    found: dict[str, Any] = {}
+    hooks: dict[str, Any] = {}
     if run.mask:
-        found["transform"] = partial(masked, share=run.mask)
+        hooks["transform"] = partial(masked, share=run.mask)
     if run.rounding:
-        found["start"] = partial(nudge, draw=run.rounding)
+        hooks["start"] = partial(nudge, draw=run.rounding)
     if run.tie:
-        found["penalty"] = Tie(model.encoder, run.tie)
+        hooks["penalty"] = Tie(model.encoder, run.tie)
     if run.hide:
-        found["penalty"] = Hide(deciding(data.vocabulary), run.hide, model.encoder.embedding.weight.device)
-    return found
+        hooks["penalty"] = Hide(deciding(data.vocabulary), run.hide, model.encoder.embedding.weight.device)
+    return hooks
 
 
 def read_jain(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:

@@ -14,8 +14,6 @@ ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
 DEFINED = {
     "faithful": "wiegreffe/06-conclusion",
-    "echo": "how-to-measure",
-    "locked": "how-to-measure",
     "decision flip": "how-to-measure",
 }
 """Terms, and the page that defines each."""

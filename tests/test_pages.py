@@ -4,7 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import sentences
 from test_extending import EXPECTED
@@ -63,7 +62,7 @@ REFUSED = [
     ],
     ("monday", {"second": 10}, "give the second another one"),
     *[
-        (page, SEVERAL, "have 4 classes")
+        (page, SEVERAL, "is not in the archive")
         for page in ("jain/04-2-1-permutation", "one-word", "wiegreffe/03-2-uniform", "wiegreffe/03-4-guides")
     ],
 ]
@@ -91,15 +90,11 @@ def test_a_sentence_of_one_word_and_a_set_that_the_book_lacks_have_their_page(mo
 
 
 def test_of_several_classes_the_predicted_one_s_p_is_read(monkeypatch):
-    """A word speaks against the decision where the predicted class is surer without it; two decide alike by class."""
+    """A word speaks against the decision where the predicted class is surer without it."""
     notebook = sentences.run_here(up_to("monday", "speak against"), SEVERAL, monkeypatch)
-    models = [obtain(Run("agnews_all", seed=seed, vectors="ppmi-300")).traces for seed in (10, 50)]
-    against = (models[0].leave_one_out[models[0].heaviest] > 0).mean()
+    model = obtain(Run("agnews_all", vectors="ppmi-300")).traces
+    against = (model.leave_one_out[model.heaviest] > 0).mean()
     assert f"{against:.0%} of the most" in notebook.cells[-1].outputs[0].text
-    notebook = sentences.run_here(up_to("wiegreffe/06-conclusion", "print("), SEVERAL, monkeypatch)
-    shared = np.isin(models[0].doc_id, models[1].doc_id)
-    alike = (models[0].predicted[shared] == models[1].predicted).mean()
-    assert f"same decision {alike:.0%}" in notebook.cells[-1].outputs[0].text
 
 
 def test_references_survive_a_shortened_page():

@@ -28,14 +28,14 @@ def fasttext(ask: Callable[..., pd.DataFrame], *names: object, **where: object) 
     """What `index.runs` or `index.numbers` finds of models on fastText vectors, as if these were the default; of data
     sets whose models start from other vectors than PPMI, what there is."""
     rows = ask(*names, vectors=FASTTEXT, **where)
-    own = ask(*names, **where)
-    own = own[~own["corpus"].map(is_ppmi)]
+    without = ask(*names, **where)
+    without = without[~without["corpus"].map(is_ppmi)]
     rows["variant"] = rows["variant"].str.replace(
         rf"vectors={FASTTEXT}(, )?",
         "",
         regex=True,
     )
-    return in_order(rows, own)
+    return in_order(rows, without)
 
 
 def newest(ask: Callable[..., pd.DataFrame], *names: object, **where: object) -> pd.DataFrame:
