@@ -12,11 +12,14 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 from numpy import ndarray
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.naive_bayes import MultinomialNB
 
 from attn_core.corpora.documents import Documents
 from attn_core.experiments import draws as random
 from attn_core.experiments.compared import agreement
-from attn_core.experiments.known import GOOD, TIE, ranks_like_gradients
+from attn_core.experiments.known import GOOD, better, ranks_like_gradients
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
@@ -106,9 +109,9 @@ def of_permuted(traces: Traces) -> dict[str, ndarray]:
             "permuted_uniform": np.abs(p - flat),
             "permuted_flips": (p > 0.5) != (flat > 0.5),
             "permuted_erasure": erased,
-            "shuffle_own_wins": larger(of_own, middle),
-            "uniform_own_wins": larger(np.abs(p_own - flat), np.abs(p - flat)),
-            "erasure_own_wins": larger(erased_own, erased),
+            "shuffle_own_wins": better(of_own, middle),
+            "uniform_own_wins": better(np.abs(p_own - flat), np.abs(p - flat)),
+            "erasure_own_wins": better(erased_own, erased),
         }
         for name, values in numbers.items():
             columns[name][rows] = values.mean(axis=1)
@@ -131,13 +134,6 @@ def erasure(weights: ndarray, value: ndarray, bias: float) -> ndarray:
     return np.abs(sigmoid(bias + without) - sigmoid(bias + logit))
 
 
-def larger(number: ndarray, permuted: ndarray) -> ndarray:
-    """1 where the own number (B, 1) is larger than a permuted one (B, K), 0 where smaller, half where rounding alone
-    parts them."""
-    difference = number - permuted
-    return 0.5 + 0.5 * np.sign(np.where(np.abs(difference) < TIE, 0.0, difference))
-
-
 def of_adversaries(traces: Traces) -> dict[str, ndarray]:
     """The same of the optimal adversarial attention within EPSILON of the output: permuted_jsd, its JSD, and
     permuted_far, the chance that it lies beyond FAR, means over SOUGHT orders; adversary_own_wins: how often the
@@ -148,7 +144,7 @@ def of_adversaries(traces: Traces) -> dict[str, ndarray]:
     return {
         "permuted_jsd": jsd.mean(axis=1),
         "permuted_far": (jsd > FAR).mean(axis=1),
-        "adversary_own_wins": larger(farthest, jsd).mean(axis=1),
+        "adversary_own_wins": better(farthest, jsd).mean(axis=1),
     }
 
 
@@ -180,7 +176,12 @@ def of_lists(traces: Traces, train: Documents, test: Documents) -> dict[str, nda
     assert traces.leave_one_out is not None
     words = test.ids[test.inner]  # (T,)
     moved = np.abs(traces.leave_one_out).astype(float)
-    lists = {"attention": traces.score, "bayes": np.abs(naive_bayes(train))[words], "rarity": rarity(train)[words]}
+    counts = word_counts(train, 1 + int(max(train.ids.max(), test.ids.max())))
+    lists = {
+        "attention": traces.score,
+        "bayes": np.abs(naive_bayes(counts, train.labels))[words],
+        "rarity": rarity(counts)[words],
+    }
     columns = {
         "moved_random": totals(moved, traces.offsets) / traces.lengths,
         "moved_best": maxima(moved, traces.offsets),
@@ -192,26 +193,22 @@ def of_lists(traces: Traces, train: Documents, test: Documents) -> dict[str, nda
     return columns
 
 
-def naive_bayes(train: Documents) -> ndarray:
-    """How much more often a word stands in texts of class 1 than of class 0, as a logarithm, by id (V,); counts plus
-    one."""
-    words = train.ids[train.inner]
-    label = np.repeat(train.labels, train.lengths - 2) == 1  # start and end are no words
-    counts = np.stack([np.bincount(words[label == c], minlength=LARGEST) + 1.0 for c in (False, True)])  # (2, V)
-    shares = np.log(counts / counts.sum(axis=1, keepdims=True))
-    return shares[1] - shares[0]
+def word_counts(documents: Documents, size: int) -> csr_array:
+    """How often each of `size` ids stands in each document, (D, size)."""
+    words = documents.ids[documents.inner]
+    owner = np.repeat(np.arange(len(documents)), documents.lengths - 2)  # start and end are no words
+    return csr_array((np.ones(len(words)), (owner, words)), shape=(len(documents), size))
 
 
-def rarity(train: Documents) -> ndarray:
-    """Inverse document frequency by id (V,): the logarithm of how many texts there are for one that holds the word."""
-    words = train.ids[train.inner]
-    owner = np.repeat(np.arange(len(train)), train.lengths - 2)
-    each = np.unique(np.stack([owner, words]), axis=1)[1]
-    return np.log(len(train) / (1.0 + np.bincount(each, minlength=LARGEST)))
+def naive_bayes(counts: csr_array, labels: ndarray) -> ndarray:
+    """How much more often a word stands in texts of class 1 than of class 0, as a logarithm, by id; counts plus one."""
+    model = MultinomialNB().fit(counts, labels)
+    return model.feature_log_prob_[1] - model.feature_log_prob_[0]
 
 
-LARGEST = 1 << 17
-"""Ids, more than any vocabulary holds: a test set has words that no training text has."""
+def rarity(counts: csr_array) -> ndarray:
+    """Inverse document frequency by id, smoothed: ln((1 + D) / (1 + texts that hold the word)) + 1."""
+    return TfidfTransformer().fit(counts).idf_
 
 
 def beside_first(first: Traces, traces: Traces) -> dict[str, ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from attn_archive.controls import rarity, word_counts
 from attn_archive.sweep import read_grid
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
@@ -44,7 +45,7 @@ def carried(runs: list[Run]) -> list[dict]:
     splits = inputs_of(runs[0])[0].splits
     texts = {name: several(splits[name]) for name in ("dev", "test")}
     models = {(run.encoder, run.seed): read_all(run, texts) for run in runs}
-    rare = {name: rarity(splits["train"], documents) for name, documents in texts.items()}
+    rare = rarity(word_counts(splits["train"], 1 + int(max(documents.ids.max() for documents in splits.values()))))
     encoders = list(dict.fromkeys(run.encoder for run in runs))
     seeds = list(dict.fromkeys(run.seed for run in runs))
     rows = []
@@ -55,7 +56,8 @@ def carried(runs: list[Run]) -> list[dict]:
             for split, read in models[reader, seed].items():
                 weights = {encoder: models[encoder, seed][split].attention for encoder in encoders}
                 weights["another seed"] = models[reader, next_seed][split].attention
-                weights["rarity"] = rare[split] / totals(rare[split], read.offsets)[read.owner]
+                rare_here = rare[texts[split].ids[texts[split].inner]]
+                weights["rarity"] = rare_here / totals(rare_here, read.offsets)[read.owner]
                 weights["uniform"] = 1 / np.repeat(read.lengths, read.lengths)
                 for source, values in weights.items():
                     logits[source, split] = read.logits_under(values)[None, :, 0]
@@ -120,13 +122,3 @@ def beside(scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: 
             row |= {f"{name}_beyond_{other}": difference.mean(), f"{name}_{other}_low": low}
             row[f"{name}_{other}_high"] = high
     return row
-
-
-def rarity(train: Documents, test: Documents) -> np.ndarray:
-    """Inverse document frequency (T,) of the test set's words, from the training texts; smoothed, above 0."""
-    document = np.repeat(np.arange(len(train)), train.lengths)
-    size = int(max(train.ids.max(), test.ids.max())) + 1
-    word, count = np.unique(np.unique(np.stack([train.ids, document]), axis=1)[0], return_counts=True)
-    frequency = np.zeros(size)
-    frequency[word] = count
-    return np.log((1 + len(train)) / (1 + frequency))[test.ids[test.inner]] + 1

@@ -13,8 +13,7 @@ import torch
 from plain_network import random_documents, random_model
 
 from attn_archive.sweep import expand, read_grid
-from attn_core.corpora.documents import Documents, batches
-from attn_core.corpora.text import END, START
+from attn_core.corpora.documents import batches
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.erasure import removals
@@ -23,7 +22,7 @@ from attn_core.experiments.search import search
 from attn_core.run import HIERARCHICAL
 from attn_core.tracing import trace
 from attn_core.training import descend, jain
-from benchmarks import bench_carried, bench_sweep, bench_vectors, cost, on_device, plain, speed
+from benchmarks import bench_sweep, bench_vectors, cost, on_device, plain, speed
 
 
 @pytest.fixture(scope="module")
@@ -154,21 +153,6 @@ def test_numbers_that_one_side_lacks_are_infinitely_far(read):
     assert on_device.apart(traces, moved) == pytest.approx(0.5, abs=1e-6)
     broken = replace(traces, gradient=np.where(traces.gradient > 0, np.nan, traces.gradient))
     assert on_device.apart(traces, broken) == np.inf
-
-
-def test_rare_words_weigh_more_and_unknown_ones_most():
-    """By hand: of three training texts word 4 is in all, word 5 in two (twice in one of them), word 6 in none."""
-    train = of_words([4, 5, 5], [4, 5], [4])
-    test = of_words([6, 5, 4])
-    expected = 1 + np.log([4 / 1, 4 / 3, 4 / 4])
-    np.testing.assert_allclose(bench_carried.rarity(train, test), expected)
-
-
-def of_words(*texts):
-    ids = [[START, *words, END] for words in texts]
-    offsets = np.cumsum([0, *map(len, ids)])
-    count = len(texts)
-    return Documents(np.concatenate(ids).astype(np.int32), offsets, np.zeros(count, int), np.arange(count))
 
 
 def test_headline_numbers_on_two_vectors_are_of_five_seeds_and_fifty_texts():

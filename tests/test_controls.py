@@ -1,5 +1,7 @@
 """What stands beside a model's own attention, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -72,13 +74,28 @@ TRAIN = Documents(
 """Two texts between start (2) and end (3): word 4 stands in the positive one, 6 in the negative, 5 in both."""
 
 
+COUNTS = controls.word_counts(TRAIN, 8)
+
+
+def test_words_are_counted_without_start_and_end():
+    assert COUNTS.toarray()[:, 4:].tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
+
+
 def test_naive_bayes_by_hand():
-    scores = controls.naive_bayes(TRAIN)
+    scores = controls.naive_bayes(COUNTS, TRAIN.labels)
     assert scores[[4, 5, 6]] == pytest.approx([np.log(2), 0, -np.log(2)])
 
 
-def test_rarity_by_hand():
-    assert controls.rarity(TRAIN)[[4, 5, 7]] == pytest.approx(np.log([2 / 2, 2 / 3, 2 / 1]))
+def test_naive_bayes_smooths_over_the_vocabulary():
+    """Word 6 is one of four words of class 1 and none of two of class 0; each of eight ids counts one more."""
+    counts = controls.word_counts(replace(TRAIN, labels=np.array([1, 1])), 8)[[0, 1, 0]]
+    scores = controls.naive_bayes(counts, np.array([1, 1, 0]))
+    assert scores[6] == pytest.approx(np.log(2 / 12) - np.log(1 / 10))
+
+
+def test_words_are_rarer_the_fewer_texts_hold_them():
+    """In one of two texts, in both, in none."""
+    assert controls.rarity(COUNTS)[[4, 5, 7]] == pytest.approx(1 + np.log([3 / 2, 3 / 3, 3 / 1]))
 
 
 def test_lists_name_the_word_whose_deletion_moves_most():
