@@ -21,15 +21,15 @@ from attn_core.models.classifier import Classifier, real_tokens, to_arrays, weig
 from attn_core.traces import Traces, totals
 from attn_core.tracing import at_positions, forward, inputs
 from attn_core.training import BatchLoss, Trained, descend, passes, without_denormals
-from attn_core.training.jain import adam, positive_weight
+from attn_core.training.jain import Schedule, adam, positive_weight
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
 
 
 @dataclass(frozen=True)
-class Adversary:
-    """The authors' recipe, with optimiser and batches as in `jain`.
+class Adversary(Schedule):
+    """The authors' recipe, with the optimiser, batches and parameters of a `Schedule`.
 
     The loss is that of the batches as they come, each before its own step; the checkpoint has the lowest training loss,
     the weights at the end of the epoch: neither dev nor test takes part.
@@ -38,16 +38,9 @@ class Adversary:
     ----------
     divergence : float
         What the distance to the target's attention counts.
-    epochs, batch, learning_rate, decay, class_weights
-        As of `JainWallace`.
     """
 
     divergence: float = 1e-3
-    epochs: int = 8
-    batch: int = 32
-    learning_rate: float = 1e-3
-    decay: float = 1e-5
-    class_weights: bool = True
 
     def train(
         self,

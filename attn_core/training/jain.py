@@ -31,12 +31,9 @@ from attn_core.training import (
 
 
 @dataclass(frozen=True)
-class JainWallace:
-    """The authors' recipe: Adam with amsgrad and coupled L2 decay, the fused kernel, which changes no arithmetic.
-
-    One logit (text classification): no decay on attention; binary cross-entropy, summed over the batch; checkpoints by
-    ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy, mean over the batch, no class
-    weights; checkpoints by accuracy.
+class Schedule:
+    """What training a model and an adversary share: Adam with amsgrad and coupled L2 decay, by the fused kernel, which
+    changes no arithmetic.
 
     Parameters
     ----------
@@ -53,6 +50,16 @@ class JainWallace:
     learning_rate: float = 1e-3
     decay: float = 1e-5
     class_weights: bool = True
+
+
+@dataclass(frozen=True)
+class JainWallace(Schedule):
+    """The authors' recipe.
+
+    One logit (text classification): no decay on attention; binary cross-entropy, summed over the batch; checkpoints by
+    ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy, mean over the batch, no class
+    weights; checkpoints by accuracy.
+    """
 
     def train(
         self,
