@@ -1,4 +1,6 @@
-"""The errors that users meet."""
+"""The errors that users meet, and warnings."""
+
+import sys
 
 
 class AttnError(Exception):
@@ -13,6 +15,11 @@ def one_line(error: BaseException) -> str:
     """An error of any kind in one line, its kind first; a long message is cut."""
     told = " ".join(str(error).split())
     return f"{type(error).__name__}: {told if len(told) < 500 else told[:500] + ' …'}"
+
+
+def say(message: str) -> None:
+    """One warning line on stderr."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 class Damaged(AttnError):

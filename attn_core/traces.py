@@ -163,8 +163,8 @@ class Traces:
         Known where the texts are at hand: of runs by `obtain`, of `check`, and of trace(..., vocabulary=…). AttnError
         where they are not, and where what is attended to are sentences.
 
-        >>> from attn_core import trace
-        >>> from attn_core.corpora import encode
+        >>> from attn_lab import trace
+        >>> from attn_lab.data import encode
         >>> from attn_core.models.classifier import build
         >>> texts = encode(["a quiet film"], ["<pad>", "<unk>", "<s>", "</s>", "a", "film"])
         >>> model = build("average", "tanh", np.ones((6, 4)))

@@ -5,9 +5,8 @@ import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from attn_core.baselines import stored
-from attn_core.corpora.documents import Documents, Encoded
-from attn_core.corpora.text import SPECIALS
+from attn_core.documents import SPECIALS, Documents, Encoded
+from attn_lab.runs.baselines import stored
 
 STRENGTHS = (1.0, 4.0, 16.0)
 """Inverse penalties C that are tried; the development set chooses."""
@@ -56,7 +55,7 @@ def bag_of_words(data: Encoded) -> dict:
 
 def measure(corpora: list[str]) -> pd.DataFrame:
     """The stored table with the baselines of some data sets, measured anew."""
-    from attn_core.corpora import encode
+    from attn_lab.data import encode
 
     kept = stored()
     for name in corpora:

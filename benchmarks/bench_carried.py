@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from attn_archive.controls import rarity, word_counts
-from attn_archive.sweep import read_grid
-from attn_core.compute import inputs_of, weights_of
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.experiments.single import weights_dealt_anew
-from attn_core.families import trained_model
 from attn_core.measures import crossed_interval, seed_interval
-from attn_core.run import Run
 from attn_core.traces import Traces, totals
 from attn_core.tracing import forward
+from attn_lab.runs.compute import inputs_of, weights_of
+from attn_lab.runs.controls import rarity, word_counts
+from attn_lab.runs.families import trained_model
+from attn_lab.runs.run import Run
+from attn_lab.runs.sweep import read_grid
 
 FILE = "measured/carried.csv"
 ORDERS = 20

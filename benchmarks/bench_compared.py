@@ -15,19 +15,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_archive.sweep import read_grid
-from attn_core import index, store
-from attn_core.compute import inputs_of, weights_of
-from attn_core.corpora.documents import Documents
-from attn_core.corpora.order import fixed_order
-from attn_core.corpora.text import UNKNOWN
+from attn_core.documents import UNKNOWN, Documents
 from attn_core.experiments import draws as random
-from attn_core.experiments.compared import SHARES, chosen, compared, importances
-from attn_core.families import trained_model
 from attn_core.measures import classification
-from attn_core.run import Run, from_dict
 from attn_core.traces import Traces
 from attn_core.tracing import trace
+from attn_lab.data.order import fixed_order
+from attn_lab.more.compared import SHARES, chosen, compared, importances
+from attn_lab.runs import index, store
+from attn_lab.runs.compute import inputs_of, weights_of
+from attn_lab.runs.families import trained_model
+from attn_lab.runs.run import Run, from_dict
+from attn_lab.runs.sweep import read_grid
 from benchmarks.plain import outputs
 
 FILE = "measured/compared.csv.xz"

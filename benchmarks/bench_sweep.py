@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from attn_archive.sweep import expand
-from attn_core.corpora.files import cache_folder
+from attn_lab.data.files import cache_folder
+from attn_lab.runs.sweep import expand
 from benchmarks import cost
 
 

@@ -21,19 +21,14 @@ import pandas as pd
 
 from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
-from attn_core import Run, obtain
-from attn_core.experiments import erasure
-from attn_core.experiments.known import (
-    GOOD,
-    TESTS,
-    maximal_leverage,
-    told_apart,
-)
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
-from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import bootstrap_interval, crossed_interval, jsd_ragged
-from attn_core.run import SEEDS
 from attn_core.traces import Traces, chunks
+from attn_lab import Run, obtain
+from attn_lab.more import erasure
+from attn_lab.more.known import GOOD, TESTS, maximal_leverage, told_apart
+from attn_lab.runs.index import HEADLINE_SEEDS
+from attn_lab.runs.run import SEEDS
 
 FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")

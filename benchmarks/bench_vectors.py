@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from attn_book.verdict import CORPORA
-from attn_core.experiments.known import names_the_word
-from attn_core.index import HEADLINE_SEEDS, numbers, over_seeds
 from attn_core.measures import crossed_interval
-from attn_core.run import SEEDS
+from attn_lab.more.known import names_the_word
+from attn_lab.runs.index import HEADLINE_SEEDS, numbers, over_seeds
+from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared
 
 FILE = "measured/vectors.csv"

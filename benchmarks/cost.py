@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import END, START
+from attn_core.documents import END, START, Documents
 from attn_core.models.classifier import build
 from attn_core.tracing import trace
 

@@ -23,18 +23,17 @@ import pandas as pd
 import torch
 from torch import nn
 
-from attn_core.corpora import encode
-from attn_core.corpora.documents import Documents, batches
-from attn_core.corpora.text import END, START
 from attn_core.device import compute_device
+from attn_core.documents import END, START, Documents, batches
 from attn_core.experiments.search import search
-from attn_core.families import fit
 from attn_core.measures import jsd_ragged
 from attn_core.models import classifier, hierarchical, paired
-from attn_core.run import HIERARCHICAL, Run
 from attn_core.traces import Traces
 from attn_core.tracing import forward, trace
 from attn_core.training import descend, jain, keep_memory
+from attn_lab.data import encode
+from attn_lab.runs.families import fit
+from attn_lab.runs.run import HIERARCHICAL, Run
 from benchmarks import cost, speed
 
 BATCH = 32

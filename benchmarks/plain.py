@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from attn_core.corpora.documents import Documents, pad
+from attn_core.documents import Documents, pad
 from attn_core.models.classifier import Classifier, real_tokens
 from attn_core.models.encoders import BiLSTM
 from attn_core.traces import Traces

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, softmax
 
-from attn_core.compute import inputs_of
-from attn_core.corpora.text import CLS, SEP
-from attn_core.run import Run
-from attn_core.training import piecewise
-from attn_data import sentence
+from attn_core.documents import CLS, SEP
+from attn_lab.more import piecewise
+from attn_lab.runs import sentence
+from attn_lab.runs.compute import inputs_of
+from attn_lab.runs.run import Run
 
 WORDS = Run("sst", "average", "tanh", 10, vectors="indomain-300")
 PIECES = Run("sst", "minilm", "tanh", 10)

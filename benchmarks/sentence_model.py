@@ -1,18 +1,16 @@
-"""The sentence model of data/archive, made from a cached training: `attn_data.sentence` reads it."""
+"""The sentence model of data/archive, made from a cached training: `attn_lab.runs.sentence` reads it."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 
-from attn_archive import upkeep
-from attn_core import store
-from attn_core.corpora import encode
-from attn_core.corpora.text import SPECIALS, UNKNOWN
+from attn_core.documents import SPECIALS, UNKNOWN
 from attn_core.measures import classification
 from attn_core.models.classifier import from_arrays
-from attn_data import sentence
-from attn_data.sentence import Quantised
+from attn_lab.data import encode
+from attn_lab.runs import sentence, store, upkeep
+from attn_lab.runs.sentence import Quantised
 from benchmarks.plain import outputs
 
 

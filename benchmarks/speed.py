@@ -11,17 +11,16 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
-from attn_core.corpora.documents import Documents, batches
-from attn_core.corpora.text import END, START
+from attn_core.documents import END, START, Documents, batches
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.erasure import removals
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.models.classifier import Classifier, build
 from attn_core.traces import Traces
 from attn_core.tracing import trace
 from attn_core.training import descend, jain, keep_memory
+from attn_lab.more.erasure import removals
 from benchmarks import cost, plain
 
 FILE = "measured/speed.csv"

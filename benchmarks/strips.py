@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_core.compute import FAMILIES, weights_of
-from attn_core.corpora import encode
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.experiments.adversarial import exact, expand
-from attn_core.run import SEEDS, Run
 from attn_core.traces import sigmoid
-from attn_data.arrays import to_ids
-from attn_data.cleaning import clean_typed
-from attn_data.sentence import EPSILON
+from attn_lab.data import encode
+from attn_lab.data.arrays import to_ids
+from attn_lab.data.cleaning import clean_typed
+from attn_lab.runs.compute import FAMILIES, weights_of
+from attn_lab.runs.run import SEEDS, Run
+from attn_lab.runs.sentence import EPSILON
 
 
 def wanted() -> list[tuple[str, Run]]:

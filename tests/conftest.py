@@ -18,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from attn_core import foreign, index, rows, store
-from attn_core.corpora import catalogue, encoding, files
 from attn_core.traces import Traces
+from attn_lab.data import catalogue, encoding, files
+from attn_lab.runs import foreign, index, rows, store
 
 # The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
 # new ones: pytest --hypothesis-profile search.

@@ -45,7 +45,7 @@ corpus = "imdb"
 
 ```{code-cell} ipython3
 from attn_book.page import glue
-from attn_core import Run, obtain
+from attn_lab import Run, obtain
 
 result = obtain(Run(corpus, seed=999_999_999))
 glue(n=1)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.models.classifier import Classifier, to_arrays
 
 

@@ -4,7 +4,7 @@ erasure; and small random documents and models to hold the package's forms again
 import numpy as np
 import torch
 
-from attn_core.corpora.documents import Documents, Encoded
+from attn_core.documents import Documents, Encoded
 from attn_core.models.hierarchical import build
 
 SIX = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")

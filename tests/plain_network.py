@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.models import paired
 from attn_core.models.classifier import Classifier, build
 from attn_core.models.encoders import CNN, Average

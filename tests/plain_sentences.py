@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from attn_data.cleaning import cut
+from attn_lab.data.cleaning import cut
 
 
 def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=None) -> dict:

@@ -5,11 +5,11 @@ from tiny_runs import first_run
 
 from attn_book.derived import COUNTED
 from attn_book.scorecard import reported
-from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.provenance import printed_sizes
-from attn_core.rows import number_rows
-from attn_core.run import SEEDS, as_dict
-from attn_core.store import Result
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.runs.provenance import printed_sizes
+from attn_lab.runs.rows import number_rows
+from attn_lab.runs.run import SEEDS, as_dict
+from attn_lab.runs.store import Result
 
 RULES = reported("tolerances", paper="jain")
 MEASURES = sorted(set(RULES["measure_ours"]) - {*COUNTED, "accuracy", "macro_f1"})

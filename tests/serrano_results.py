@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import baselines
-from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.experiments import erasure
-from attn_core.rows import number_rows
-from attn_core.run import HIERARCHICAL, SEEDS, Run, as_dict
-from attn_core.store import Result
 from attn_core.traces import Traces
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.more import erasure
+from attn_lab.runs import baselines
+from attn_lab.runs.rows import number_rows
+from attn_lab.runs.run import HIERARCHICAL, SEEDS, Run, as_dict
+from attn_lab.runs.store import Result
 
 
 def made_up(seed: int, documents: int = 300, classes: int = 4) -> Traces:

@@ -8,14 +8,15 @@ import pytest
 ALONE = """
 import sys
 
-for package in ("attn_archive", "attn_book", "attn_build", "attn_cli", "attn_data", "attn_study"):
+for package in ("attn_lab", "attn_book", "attn_build"):
     sys.modules[package] = None
 
 import numpy as np
 import torch
 
-from attn_core.corpora.documents import Documents
-from attn_core.experiments import adversarial, correlation, erasure, permutation, search, single
+from attn_core.documents import Documents
+from attn_core.experiments import adversarial, correlation, permutation, search, single
+from attn_lab.more import erasure
 from attn_core.models import classifier, hierarchical
 from attn_core.tracing import trace
 from attn_core.training import imitate, jain, serrano

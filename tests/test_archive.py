@@ -20,14 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called, first_run
 
-from attn_archive import packing, upkeep
 from attn_book import derived, play
-from attn_core import index, rows, store
-from attn_core.corpora.order import fixed_order
 from attn_core.errors import AttnError, Damaged
-from attn_core.run import Run, as_dict
 from attn_core.traces import round_mantissa
-from attn_data import sentence
+from attn_lab.data.order import fixed_order
+from attn_lab.runs import index, packing, rows, sentence, store, upkeep
+from attn_lab.runs.run import Run, as_dict
 
 RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}
 
@@ -297,9 +295,7 @@ def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(
 
 def test_posix_alone_has_fcntl():
     """Nothing of this package is imported for reading that other systems lack."""
-    code = (
-        "import sys; sys.modules['fcntl'] = None; import attn_core; print(attn_core.numbers('accuracy').shape[0] > 9)"
-    )
+    code = "import sys; sys.modules['fcntl'] = None; import attn_lab; print(attn_lab.numbers('accuracy').shape[0] > 9)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "True", done.stderr
 

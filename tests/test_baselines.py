@@ -5,8 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from attn_core import baselines
-from attn_core.corpora import encode
+from attn_lab.data import encode
+from attn_lab.runs import baselines
 from benchmarks import baselines as measured
 
 COLUMNS = ["corpus", "majority", "regression"]

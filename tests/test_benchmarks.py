@@ -12,16 +12,16 @@ import pytest
 import torch
 from plain_network import random_documents, random_model
 
-from attn_archive.sweep import expand, read_grid
-from attn_core.corpora.documents import batches
+from attn_core.documents import batches
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.erasure import removals
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
-from attn_core.run import HIERARCHICAL
 from attn_core.tracing import trace
 from attn_core.training import descend, jain
+from attn_lab.more.erasure import removals
+from attn_lab.runs.run import HIERARCHICAL
+from attn_lab.runs.sweep import expand, read_grid
 from benchmarks import bench_sweep, bench_vectors, cost, on_device, plain, speed
 
 
@@ -139,7 +139,7 @@ def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
 
 
 def test_a_device_is_measured_where_torch_is_and_the_book_is_not():
-    absent = ["pydantic", "sklearn", "matplotlib", "attn_book", "attn_archive", "attn_data"]
+    absent = ["pydantic", "sklearn", "matplotlib", "attn_book"]
     code = f"import runpy, sys; sys.modules |= dict.fromkeys({absent}); sys.argv[1:] = ['--device', 'cuda', '--help']"
     code = f"{code}; runpy.run_module('benchmarks', run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -22,11 +22,10 @@ import pytest
 import yaml
 from miniature import FRONT, WAITING, WIDE
 
-from attn_archive import upkeep
 from attn_build import build, rendering, running, sources
-from attn_core import store
-from attn_core.corpora.files import sha256
 from attn_core.errors import AttnError
+from attn_lab.data.files import sha256
+from attn_lab.runs import store, upkeep
 
 ROOT = Path(__file__).parents[1]
 MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
@@ -151,7 +150,7 @@ def gaps(tmp_path):
     """A book of one page whose run is absent and one whose run is damaged, built beside a damaged archive."""
     root = small_book(
         tmp_path,
-        waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
+        waiting="from attn_lab.runs.results import AbsentRun\nraise AbsentRun('run x is absent')",
         damaged="from attn_core.errors import Damaged\nraise Damaged('runs/k.parquet is refused')",
     )
     (root / "data" / "archive" / "runs").mkdir(parents=True)
@@ -306,7 +305,7 @@ def started(code: str, folder: Path, begun: str):
 BUILD = """
 import sys
 from attn_build import build
-from attn_cli import main
+from attn_lab.cli import main
 
 whole = build.build
 build.build = lambda edition: whole({root!r}, html=False)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy
 
-from attn_core import experiments
 from attn_core.errors import AttnError
-from attn_core.experiments.bracket import bracket
 from attn_core.experiments.optimum import exact
 from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces
+from attn_lab.more import tables
+from attn_lab.more.bracket import bracket
 
 
 def random_traces(lengths, classes, seed=0, spread=2.0) -> Traces:
@@ -94,10 +94,10 @@ def test_edges_of_the_bracket():
 
 
 def test_a_table_of_four_classes_holds_the_bracket_and_no_search(monkeypatch):
-    monkeypatch.setattr(experiments, "BRACKETED", 2)
-    documents = experiments.document_table(random_traces([5, 6, 7], 4))
+    monkeypatch.setattr(tables, "BRACKETED", 2)
+    documents = tables.document_table(random_traces([5, 6, 7], 4))
     assert documents["jsd_least@0.01"].notna().tolist() == [True, True, False]
     assert "jsd_search@0.01" not in documents
-    summary = experiments.summary_table(documents, 4).set_index(["statistic", "bin", "measure"])["value"]
+    summary = tables.summary_table(documents, 4).set_index(["statistic", "bin", "measure"])["value"]
     assert summary["jsd_most@0.01", "all", "n"] == 3 and summary["jsd_most@0.01", "all", "n_nan"] == 1
-    assert "jsd_search@0.01" in experiments.document_table(random_traces([5, 6], 3))
+    assert "jsd_search@0.01" in tables.document_table(random_traces([5, 6], 3))

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from attn_build import pdf, rendering
-from attn_cli import app
+from attn_lab.cli import app
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"

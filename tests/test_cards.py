@@ -6,8 +6,8 @@ import signal
 import pytest
 import torch
 
-from attn_archive import cards, processes
 from attn_core.errors import AttnError
+from attn_lab.runs import cards, processes
 
 GB = 1 << 30
 

@@ -12,14 +12,13 @@ import pandas
 import pytest
 
 from attn_book.scorecard import reported
-from attn_core.corpora import catalogue, encode, files
-from attn_core.corpora.encoding import identity
-from attn_core.corpora.prepare import Prepared, Texts
-from attn_core.corpora.text import SPECIALS
+from attn_core.documents import SPECIALS
 from attn_core.errors import AttnError
-from attn_data import PREPARE, cleaning, official, prepare, read
-from attn_data.arrays import build
-from attn_data.tables import read_table
+from attn_lab.data import catalogue, cleaning, encode, files, official, prepare
+from attn_lab.data.arrays import build
+from attn_lab.data.encoding import PREPARE, identity
+from attn_lab.data.prepared import Prepared, Texts
+from attn_lab.data.tables import read, read_table
 
 DATA = Path(__file__).parents[1] / "data"
 NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mortality", "readmission")

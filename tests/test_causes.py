@@ -11,9 +11,9 @@ from scorecard_runs import RULES, result_of, row_for, seeds_of, whole
 
 from attn_book.scorecard import reported, scorecard
 from attn_build import sources
-from attn_core import index
-from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.run import SEEDS, Run
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.runs import index
+from attn_lab.runs.run import SEEDS, Run
 
 PAGE = sources.read_source(Path(__file__).parents[1] / "notebooks" / "scorecard.md")
 NAMES = {"index": index, "pd": pd}

@@ -1,4 +1,4 @@
-"""`attn_core.check`: the numbers of the experiments on the package's own model, and any other torch model."""
+"""`attn_lab.check`: the numbers of the experiments on the package's own model, and any other torch model."""
 
 import doctest
 import re
@@ -10,20 +10,19 @@ import pytest
 import torch
 from torch import nn
 
-import attn_core
-from attn_core import check, trace
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.experiments import asked
-from attn_core.experiments.compared import compared
-from attn_core.experiments.erasure import derived
 from attn_core.experiments.removal import removals
 from attn_core.models import classifier
-from attn_data.arrays import to_ids
-from attn_data.sentence import load
-from attn_study.adapters import HuggingFace, OwnClassifier
-from attn_study.check import of_given, tokenised
-from attn_study.numbers import share_interval
+from attn_lab import check, trace
+from attn_lab.data.arrays import to_ids
+from attn_lab.more.compared import compared
+from attn_lab.more.erasure import derived
+from attn_lab.more.tables import asked
+from attn_lab.runs.sentence import load
+from attn_lab.study.adapters import HuggingFace, OwnClassifier
+from attn_lab.study.check import of_given, tokenised
+from attn_lab.study.numbers import share_interval
 
 
 @pytest.fixture(scope="module")
@@ -450,14 +449,14 @@ def test_a_row_that_sees_its_own_word_alone_is_refused():
 
 
 DOCUMENTED = (
-    "attn_study.check",
-    "attn_study.heat_map",
+    "attn_lab.study.check",
+    "attn_lab.study.heat_map",
     "attn_core.traces",
     "attn_core.tracing",
-    "attn_core.corpora.encoding",
-    "attn_core.corpora.catalogue",
-    "attn_study.study",
-    "attn_core.store",
+    "attn_lab.data.encoding",
+    "attn_lab.data.catalogue",
+    "attn_lab.study.study",
+    "attn_lab.runs.store",
 )
 
 

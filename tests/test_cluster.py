@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_archive import packing, sweep, upkeep
-from attn_core import compute, store
 from attn_core.errors import AttnError
-from attn_core.results import obtain
-from attn_core.run import SEEDS, Run
+from attn_lab.runs import compute, packing, store, sweep, upkeep
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import SEEDS, Run
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.faults
@@ -26,7 +25,7 @@ PATIENCE = 180
 PRELOAD = """
 # Imported by a worker of the tests before its first task.
 import os, pathlib, time
-from attn_core import store
+from attn_lab.runs import store
 
 place = pathlib.Path(os.environ["TEST_PLACE"])
 
@@ -45,7 +44,7 @@ def never(*_, **__):
 if os.environ["TEST_HANGS"] == "writing":
     store.commit = half
 if os.environ["TEST_HANGS"] == "training":
-    from attn_archive import sweep
+    from attn_lab.runs import sweep
 
     sweep.make = never
 """

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from attn_archive.sweep import read_grid
-from attn_cli import app
-from attn_cli.runs import set_fields
-from attn_core import store
-from attn_core.results import AbsentRun
-from attn_core.run import SEEDS, Run, command, from_dict
+from attn_lab.cli import app
+from attn_lab.cli.runs import set_fields
+from attn_lab.runs import store
+from attn_lab.runs.results import AbsentRun
+from attn_lab.runs.run import SEEDS, Run, command, from_dict
+from attn_lab.runs.sweep import read_grid
 
 ARCHIVE = store.archive_folder()
 STORED = store.keys(ARCHIVE)
@@ -33,7 +33,7 @@ def asked():
             raise AbsentRun("noted")
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(sys.modules["attn_core.results"], "obtain", note)
+            patched.setattr(sys.modules["attn_lab.runs.results"], "obtain", note)
             told = CliRunner().invoke(app, shlex.split(line)[3:])
         assert found, told.output + str(told.exception)
         return found[0]

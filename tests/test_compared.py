@@ -10,13 +10,13 @@ import pytest
 from conftest import toy_traces
 from plain_network import random_documents, random_model
 
-from attn_core import Run, obtain
-from attn_core.corpora.text import UNKNOWN
+from attn_core.documents import UNKNOWN
 from attn_core.errors import AttnError
-from attn_core.experiments.compared import SHARES, agreement, chosen, compared, erasure, importances, included
 from attn_core.experiments.single import logits_without
 from attn_core.traces import sigmoid
 from attn_core.tracing import trace
+from attn_lab import Run, obtain
+from attn_lab.more.compared import SHARES, agreement, chosen, compared, erasure, importances, included
 from benchmarks import bench_compared
 
 TABLE = Path(__file__).parents[1] / "data" / bench_compared.FILE

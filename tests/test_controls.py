@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from attn_archive import controls
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.traces import Traces
+from attn_lab.runs import controls
 
 
 def one_text(attention, contribution, leave_one_out=None) -> Traces:

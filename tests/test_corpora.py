@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_core.corpora import text
-from attn_core.corpora.documents import Documents, batches, pad
-from attn_data import arrays, cleaning
-from attn_data.arrays import fingerprint
+from attn_core import documents as text
+from attn_core.documents import Documents, batches, pad
+from attn_lab.data import arrays, cleaning
+from attn_lab.data.arrays import fingerprint
 
 
 def documents(lengths) -> Documents:

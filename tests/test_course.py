@@ -23,7 +23,7 @@ from attn_book.verdict import CLAIMS
 from attn_build import course
 from attn_build.running import PACKAGES
 from attn_build.sources import executed, read_notebook
-from attn_data.sentence import sentence_traces
+from attn_lab.runs.sentence import sentence_traces
 
 ROOT = Path(__file__).parents[1]
 OTTER = shutil.which("otter")
@@ -216,7 +216,7 @@ def test_a_model_report_prints_what_it_shows(number, monkeypatch, capsys):
 
 def test_the_first_projects_data_are_the_archives():
     from attn_book.fasttext import fasttext
-    from attn_core import index
+    from attn_lab.runs import index
 
     rows = pd.read_csv(PROJECTS / "project-1.csv")
     same = {"encoder": "lstm", "selection": "dev", "source": "archive"}

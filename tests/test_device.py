@@ -12,15 +12,16 @@ import pytest
 import torch
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core import device, families, tracing
-from attn_core.corpora import encode, files
+from attn_core import device, tracing
 from attn_core.errors import AttnError
 from attn_core.experiments.search import search
 from attn_core.fast import search as fast_search
 from attn_core.models import classifier, hierarchical, paired
-from attn_core.run import Run
 from attn_core.tracing import chunks, items, texts, trace
-from attn_core.training import pretrained
+from attn_lab.data import encode, files
+from attn_lab.more import pretrained
+from attn_lab.runs import families
+from attn_lab.runs.run import Run
 
 TEXTS = random_documents(np.array([1, 2, 5, 9, 9]), 60)
 PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60)

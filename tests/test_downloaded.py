@@ -12,7 +12,7 @@ from attn_build import sources
 
 ROOT = Path(__file__).parents[1]
 HIDE = """import sys
-exists, ours = sys.modules["os"].path.isfile, ("/attn_core/store.py", "/attn_book/page.py")
+exists, ours = sys.modules["os"].path.isfile, ("/attn_lab/runs/store.py", "/attn_book/page.py")
 sys.path[:] = [p for p in sys.path if not (p and any(exists(p + file) for file in ours))]
 sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f, "__module__", f)).lower()]
 """

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import documents
 
-from attn_core import store
-from attn_core.experiments.echo import MEASURES, decomposition, echo, elsewhere, median_change
 from attn_core.traces import decisions, sigmoid
+from attn_lab.more.echo import MEASURES, decomposition, echo, elsewhere, median_change
+from attn_lab.runs import store
 
 
 def decides(logits):

@@ -12,7 +12,6 @@ from conftest import toy_pairs, toy_traces
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.erasure import RANKINGS, document_table, summary_table
 from attn_core.experiments.removal import (
     NEVER,
     Block,
@@ -26,6 +25,7 @@ from attn_core.experiments.removal import (
 from attn_core.experiments.single import single
 from attn_core.measures import jsd
 from attn_core.traces import Traces, decisions
+from attn_lab.more.erasure import RANKINGS, document_table, summary_table
 
 LENGTHS = (1, 2, 3, 4, 5, 5, 8, 13, 2, 7, 9)
 CLASSES = (1, 2, 3, 5)

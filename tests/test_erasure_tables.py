@@ -11,11 +11,11 @@ from conftest import toy_traces
 from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
-from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, summary_table
 from attn_core.experiments.removal import by_class, ranking_values
 from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
+from attn_lab.more.erasure import RANKINGS, derived, dispersion, document_table, summary_table
 
 
 def test_single_equals_the_loop():

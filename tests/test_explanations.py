@@ -8,16 +8,14 @@ import pandas as pd
 import pytest
 import torch
 
-from attn_archive import packing
-from attn_core import Run, compute, families, store
-from attn_core.corpora import encode
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.experiments import explanations, rankings
-from attn_core.models.cls import FirstState, after, attended, gathered, last_logit, opened
-from attn_core.models.minilm import MiniLM
-from attn_core.training import cls
-from attn_data import pieces
+from attn_lab import Run
+from attn_lab.data import encode, pieces
+from attn_lab.more import cls, explanations, rankings
+from attn_lab.more.first_state import FirstState, after, attended, gathered, last_logit, opened
+from attn_lab.more.minilm import MiniLM
+from attn_lab.runs import compute, families, packing, store
 
 VOCABULARY = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", "##ly", "dull", "not", "film", "slow")
 CLS, SEP, MASK = 1, 2, 3

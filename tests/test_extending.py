@@ -15,13 +15,14 @@ from conftest import plainly
 from plain_network import random_documents, random_model
 
 from attn_build import sources
-from attn_core import Run, Traces, heat_map, obtain, store, trace
-from attn_core.corpora import encode
-from attn_core.corpora.planted import planted
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
 from attn_core.tracing import forward
 from attn_core.tracing.texts import reach_of
+from attn_lab import Run, Traces, heat_map, obtain, trace
+from attn_lab.data import encode
+from attn_lab.data.planted import planted
+from attn_lab.runs import store
 
 ROOT = Path(__file__).parents[1]
 LONGEST = 30

@@ -3,10 +3,10 @@
 import numpy as np
 
 from attn_core import fast
-from attn_core.experiments import document_table, summary_table
-from attn_core.experiments.erasure import document_table as erasure_table
-from attn_core.results import obtain
-from attn_core.run import Run
+from attn_lab.more.erasure import document_table as erasure_table
+from attn_lab.more.tables import document_table, summary_table
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run
 
 SMALL = (("n_dev", 40), ("n_test", 6), ("n_train", 200))
 LOOSE = {"search": 2e-3, "permutation": 2e-3, "tau_": 2e-2, "p_": 2e-2}

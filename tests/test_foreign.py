@@ -11,16 +11,15 @@ import pytest
 from test_extending import ROOT, examples
 from tiny_runs import called, first_run, pack_run
 
-from attn_archive import sweep, upkeep
 from attn_book import derived
-from attn_core import foreign, index, rows, store
-from attn_core.corpora import catalogue, encode, encoding
-from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 from attn_core.models import attention, classifier, encoders
-from attn_core.results import obtain
-from attn_core.run import Run, from_dict
-from attn_data import arrays, read
+from attn_lab.data import arrays, catalogue, encode, encoding
+from attn_lab.data.prepared import Prepared, Texts
+from attn_lab.data.tables import read
+from attn_lab.runs import foreign, index, rows, store, sweep, upkeep
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run, from_dict
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
 DRAWN = ("rng.choice(words[i % 2])", "rng.choice(words[i % 2], p=(0.45, 0.45, 0.1))")

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_runs import first_run
 
-from attn_cli import main
-from attn_core import index, store
-from attn_core.corpora import encode
 from attn_core.errors import AttnError
-from attn_core.run import Run
+from attn_lab.cli import main
+from attn_lab.data import encode
+from attn_lab.runs import index, store
+from attn_lab.runs.run import Run
 
 pytestmark = pytest.mark.faults
 EXAMPLES = 2_000 if os.environ.get("ATTN_FAULTS") else 80
@@ -56,8 +56,8 @@ def harmless(tmp_path, monkeypatch, numbers):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(import_module("attn_core.results"), "obtain", read_alone)
-    monkeypatch.setattr(import_module("attn_archive.sweep"), "sweep", lambda *_, **__: {})
+    monkeypatch.setattr(import_module("attn_lab.runs.results"), "obtain", read_alone)
+    monkeypatch.setattr(import_module("attn_lab.runs.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_all_runs", lambda: numbers[0])
     monkeypatch.setattr(index, "_values", lambda chosen: numbers[1])
     monkeypatch.setattr(import_module("attn_build.running"), "NotebookClient", stop)

@@ -12,7 +12,7 @@ from attn_book import tables
 from attn_book.fasttext import newest
 from attn_book.page import PARTS
 from attn_build import sources
-from attn_core.index import runs
+from attn_lab.runs.index import runs
 
 ROOT = Path(__file__).parents[1]
 LSTM = ("sst", "lstm", "tanh")

@@ -3,8 +3,8 @@
 import pytest
 from golden import CLOSE, CLOSE_SEARCHED, alike, digests, read, scorecard_rows, stored_tables
 
-from attn_core import store
-from attn_core.run import from_dict
+from attn_lab.runs import store
+from attn_lab.runs.run import from_dict
 
 TABLES = read("tables.json.xz")
 

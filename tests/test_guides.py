@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_1samp, ttest_rel
 
 from attn_book import guides
-from attn_core.run import SEEDS
+from attn_lab.runs.run import SEEDS
 
 LEVELS = {
     "uniform": 0.80,

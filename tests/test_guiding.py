@@ -13,20 +13,20 @@ from plain_network import random_documents
 from scipy.special import rel_entr
 from tiny_runs import pack_run
 
-from attn_core import compute, store
-from attn_core.corpora import encode
-from attn_core.corpora.documents import pad
+from attn_core.documents import pad
 from attn_core.errors import AttnError
 from attn_core.experiments.search import search, select
-from attn_core.families import FAMILIES, attended, fit, guide_scores, read_guided
 from attn_core.models.classifier import build, to_arrays
-from attn_core.results import obtain
-from attn_core.run import Run, bases, other_seed
 from attn_core.traces import softmax
 from attn_core.tracing import at_positions
 from attn_core.training import guide
 from attn_core.training.jain import JainWallace
-from attn_data.vectors import vectors
+from attn_lab.data import encode
+from attn_lab.data.vectors import vectors
+from attn_lab.runs import compute, store
+from attn_lab.runs.families import FAMILIES, attended, fit, guide_scores, read_guided
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run, bases, other_seed
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 

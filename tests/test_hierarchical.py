@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_hierarchical import SIX
 
-from attn_core.corpora.documents import flat
+from attn_core.documents import flat
 from attn_core.models.hierarchical import build, drop, owners, softmax_within, sum_within
 from attn_core.tracing import trace_items as trace
 

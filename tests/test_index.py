@@ -15,13 +15,12 @@ from tiny_runs import called, first_run, tiny
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
-from attn_archive import upkeep
-from attn_core import index, rows, store
 from attn_core.errors import AttnError
-from attn_core.experiments.echo import echo
-from attn_core.index import MARGINS, over_seeds, same_score, side
-from attn_core.results import obtain
-from attn_core.run import SEEDS, from_dict
+from attn_lab.more.echo import echo
+from attn_lab.runs import index, rows, store, upkeep
+from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import SEEDS, from_dict
 
 first_runs = index.runs
 first_numbers = index.numbers

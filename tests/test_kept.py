@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 from conftest import toy_traces
 
-from attn_core import index, store
-from attn_core.corpora import files
 from attn_core.errors import AttnError, Damaged
-from attn_data import tables
+from attn_lab.data import files, tables
+from attn_lab.runs import index, store
 
 pytestmark = pytest.mark.faults
 FLIPS = 300 if os.environ.get("ATTN_FAULTS") else 40

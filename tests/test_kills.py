@@ -21,8 +21,7 @@ import psutil
 import pytest
 from tiny_runs import TINY, grid
 
-from attn_archive import upkeep
-from attn_core import store
+from attn_lab.runs import store, upkeep
 
 ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("ATTN_KILLS", "10"))

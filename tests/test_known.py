@@ -8,13 +8,13 @@ from conftest import toy_traces
 from plain import documents
 
 from attn_core.errors import AttnError
-from attn_core.experiments import known
 from attn_core.experiments.correlation import correlation
-from attn_core.experiments.known import GOOD, TESTS, better, entropy, maximal_leverage, told_apart
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import logits_without, other_item, others_flip, weights_dealt_anew
 from attn_core.traces import decisions
+from attn_lab.more import known
+from attn_lab.more.known import GOOD, TESTS, better, entropy, maximal_leverage, told_apart
 
 LENGTHS = (1, 2, 3, 5, 8, 13) * 4
 

@@ -9,10 +9,10 @@ import torch
 from plain_network import random_documents, random_model, random_paired, random_pairs
 from safetensors.numpy import save_file
 
-from attn_core import load_weights, trace
 from attn_core.errors import AttnError
 from attn_core.models.classifier import to_arrays
 from attn_core.tracing import trace_items
+from attn_lab import load_weights, trace
 
 SIZES = {
     "lstm": {"hidden": 3},

@@ -11,7 +11,7 @@ import torch
 torch.set_num_threads(1)
 from conftest import toy_pairs, toy_traces
 from plain_network import random_documents, random_model, random_paired, random_pairs
-from attn_core.experiments import document_table
+from attn_lab.more.tables import document_table
 from attn_core.tracing import trace
 
 def traced(make, texts, encoder, outputs):

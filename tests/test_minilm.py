@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from attn_core import Run, families, index, store
-from attn_core.corpora import encode
-from attn_core.corpora.documents import Documents, pad
-from attn_core.corpora.text import SEP
+from attn_core.documents import SEP, Documents, pad
 from attn_core.errors import AttnError
 from attn_core.models.classifier import real_tokens
-from attn_core.models.minilm import MiniLM
 from attn_core.tracing import forward, inputs, trace
-from attn_core.training import piecewise
-from attn_data import pieces
+from attn_lab import Run
+from attn_lab.data import encode, pieces
+from attn_lab.more import piecewise
+from attn_lab.more.minilm import MiniLM
+from attn_lab.runs import families, index, store
 
 RUN = Run("sst", "minilm_random", seed=10, epochs=2)
 

@@ -21,17 +21,16 @@ from plain_network import (
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attn_core.corpora import encode
-from attn_core.corpora.documents import pad
-from attn_core.corpora.text import UNKNOWN
+from attn_core.documents import UNKNOWN, pad
 from attn_core.errors import AttnError
-from attn_core.interventions import Hide, Tie, masked
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS, reverse_within, waves
-from attn_core.run import Run
 from attn_core.tracing import forward, inputs
 from attn_core.training import jain
+from attn_lab.data import encode
+from attn_lab.more.interventions import Hide, Tie, masked
+from attn_lab.runs.run import Run
 
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 import torch
 
-from attn_core import families
-from attn_core.compute import inputs_of
 from attn_core.device import threads
-from attn_core.models.minilm import MiniLM
-from attn_core.run import ENCODERS, GUIDES, HIERARCHICAL, Run, bases
+from attn_lab.more.minilm import MiniLM
+from attn_lab.runs import families
+from attn_lab.runs.compute import inputs_of
+from attn_lab.runs.run import ENCODERS, GUIDES, HIERARCHICAL, Run, bases
 
 TABLE = Path(__file__).parent / "golden" / "net.csv"
 CLOSE = 1e-4
@@ -108,7 +108,7 @@ def small_transformers(data):
     """Two layers of eight numbers a piece, drawn in the place of what is downloaded."""
     shape = {"words": len(data.vocabulary), "width": 8, "heads": 2, "depth": 2}
     drawn = mock.patch.object(MiniLM, "load", lambda encoder, file: encoder.draw())
-    with mock.patch.dict(families.SHAPE, shape), mock.patch("attn_data.pieces.folder", Path), drawn:
+    with mock.patch.dict(families.SHAPE, shape), mock.patch("attn_lab.data.pieces.folder", Path), drawn:
         yield
 
 

@@ -9,11 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, special, tar, zipped
 
-from attn_core import store
-from attn_core.corpora import encode, files
-from attn_core.corpora.catalogue import SOURCES, Source
 from attn_core.errors import AttnError
-from attn_data import official, read
+from attn_lab.data import encode, files, official
+from attn_lab.data.catalogue import SOURCES, Source
+from attn_lab.data.tables import read
+from attn_lab.runs import store
 
 pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 

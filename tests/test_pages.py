@@ -10,8 +10,8 @@ from test_extending import EXPECTED
 
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
-from attn_core import Run, obtain
 from attn_core.errors import AttnError
+from attn_lab import Run, obtain
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(sources.pages(ROOT))
@@ -133,7 +133,7 @@ def cells_of(path: Path) -> list[str]:
 
 def test_code_is_no_wider_than_a_screen():
     """At most 120 characters in modules, tests and the cells of pages; cells of parameters have their own layout."""
-    folders = ("attn_core", "attn_archive", "attn_data", "attn_study", "book", "tests", "benchmarks")
+    folders = ("attn_core", "attn_lab", "book", "tests", "benchmarks")
     modules = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     code = {path.relative_to(ROOT): path.read_text() for path in modules}
     for path in (ROOT / "notebooks").rglob("*.md"):

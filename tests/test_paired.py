@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core.corpora.documents import Documents, pad
+from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.fast import bilstm

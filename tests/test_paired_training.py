@@ -7,16 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from attn_archive import upkeep
-from attn_core import store
-from attn_core.corpora.documents import Documents, Encoded
+from attn_core.documents import Documents, Encoded
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
-from attn_core.results import obtain
-from attn_core.run import Run
 from attn_core.tracing import inputs, trace
 from attn_core.training import accuracy
 from attn_core.training.jain import JainWallace
+from attn_lab.runs import store, upkeep
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run
 
 
 def places(n: int, seed: int) -> Documents:

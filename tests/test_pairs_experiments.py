@@ -11,13 +11,13 @@ from conftest import KINDS, toy_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_core.experiments import derived, document_table, summary_table
 from attn_core.experiments.adversarial import adversarial, ceiling, ceilings
 from attn_core.experiments.optimum import FEWEST, GRID, mixtures, sparse
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd, jsd_point
 from attn_core.traces import Traces, each_alone
+from attn_lab.more.tables import derived, document_table, summary_table
 
 LENGTHS = (1, 2, 3, 5, 5, 8, 20)
 several = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "one logit"])

@@ -12,9 +12,10 @@ from tiny_runs import first_run
 from attn_book import page
 from attn_book.yardsticks import live, yardsticks
 from attn_build import sources
-from attn_core import Run, index, obtain, rows, store
 from attn_core.errors import AttnError
-from attn_core.run import as_dict
+from attn_lab import Run, obtain
+from attn_lab.runs import index, rows, store
+from attn_lab.runs.run import as_dict
 
 ROOT = Path(__file__).parents[1]
 CORRELATION = "jain/04-1-correlation"
@@ -120,7 +121,7 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     assert list(index.numbers("tau_attention_gradient", "mean", corpus="sst", seed=3)["key"]) == [run.key]
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("attn_core.compute.compute", lambda *_, **__: pytest.fail("it trains"))
+    monkeypatch.setattr("attn_lab.runs.compute.compute", lambda *_, **__: pytest.fail("it trains"))
     executed = sentences.run_here(sources.convert(CORRELATION, ROOT), {"seed": 3}, monkeypatch)
     lines = [line for cell in executed.cells for line in sentences.shown(cell)]
     assert any("SST, BiLSTM, seed 3: τ" in line[0] for line in lines)

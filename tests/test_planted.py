@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_core.corpora import encode, planted
 from attn_core.errors import AttnError
-from attn_core.run import Run
+from attn_lab.data import encode, planted
+from attn_lab.runs.run import Run
 
 SMALL = {"n_train": 60, "n_dev": 20, "n_test": 20}
 
@@ -122,8 +122,8 @@ def test_silent_documents_of_class_0_hold_no_cue():
 
 
 def test_long_documents_and_uniform_weights_are_traced_without_deletions():
-    from attn_core import families
     from attn_core.models import classifier
+    from attn_lab.runs import families
 
     long = dict.fromkeys(("shortest", "longest"), families.LONGEST_DELETED + 1)
     for attention, lengths, deleted in (("tanh", long, False), ("tanh", {}, True), ("uniform", {}, False)):

@@ -12,15 +12,15 @@ import torch
 from plain_hierarchical import SIX
 from test_hierarchical import LENGTHS, is_han, run_model
 
-from attn_core.corpora.catalogue import SCHEDULES, schedule
-from attn_core.corpora.documents import flat
+from attn_core.documents import flat
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import curve
 from attn_core.models.hierarchical import build, from_arrays
-from attn_core.results import obtain
-from attn_core.run import Run
 from attn_core.tracing import trace_items as trace
 from attn_core.training import serrano
+from attn_lab.data.catalogue import SCHEDULES, schedule
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run
 
 
 def test_batches_hold_every_document_once_under_the_cap():

@@ -10,15 +10,15 @@ import pytest
 from conftest import toy_traces
 
 from attn_book import play
-from attn_core import Run, index, obtain, store
 from attn_core.errors import AttnError
 from attn_core.experiments.adversarial import ceiling, exact
-from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
-from attn_core.training.piecewise import SENTENCE
-from attn_data import sentence
+from attn_lab import Run, obtain
+from attn_lab.more.echo import echo
+from attn_lab.more.piecewise import SENTENCE
+from attn_lab.runs import index, sentence, store
 from benchmarks.readings import SENTENCES, look
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"

@@ -10,11 +10,10 @@ import pytest
 from attn_book import figures, play
 from attn_book.page import PARTS
 from attn_build import build
-from attn_core import store
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
-from attn_data import sentence
+from attn_lab.runs import sentence, store
 
 ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"

@@ -38,7 +38,7 @@ def test_a_page_knows_them(plugins, tmp_path):
     notebook.cells = [
         nbformat.v4.new_code_cell("session = 1"),
         notebook.cells[place],
-        nbformat.v4.new_code_cell("from attn_core import Run\nprint(Run('weather', 'gated').family)"),
+        nbformat.v4.new_code_cell("from attn_lab import Run\nprint(Run('weather', 'gated').family)"),
     ]
     nbformat.write(notebook, source)
     command = [sys.executable, "-m", "papermill", str(source), str(page), "--cwd", str(ROOT), "--no-progress-bar"]
@@ -53,7 +53,7 @@ def test_a_page_knows_them(plugins, tmp_path):
         ("gone.py", None, "no Python file"),
         ("notes.txt", "x", "no Python file"),
         ("wrong.py", "1 +", "could not be loaded: SyntaxError"),
-        ("wrong.py", "import attn_core.nothing", "could not be loaded: ModuleNotFoundError"),
+        ("wrong.py", "import attn_lab.nothing", "could not be loaded: ModuleNotFoundError"),
     ],
 )
 def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, capsys, name, text, told):

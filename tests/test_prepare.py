@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from attn_core.corpora import catalogue, encode, text
-from attn_core.corpora.prepare import Prepared, Texts
+from attn_core import documents as text
 from attn_core.errors import AttnError
-from attn_data import cleaning, prepare, stories
-from attn_data.arrays import build
+from attn_lab.data import catalogue, cleaning, encode, prepare, stories
+from attn_lab.data.arrays import build
+from attn_lab.data.prepared import Prepared, Texts
 
 
 def words(encoded, documents, row) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("attn_core", "attn_archive", "attn_data", "attn_study", "book/attn_book", "book/attn_build")
+PACKAGES = ("attn_core", "attn_lab", "book/attn_book", "book/attn_build")
 
 DENSITY = 11
 """Tokens a line that a package has on average, at most."""

@@ -14,9 +14,9 @@ from test_pages import ELSEWHERE
 
 from attn_book import derived
 from attn_build import running, sources
-from attn_core import index, store
 from attn_core.experiments.distance import searched
 from attn_core.experiments.search import search
+from attn_lab.runs import index, store
 
 ROOT = Path(__file__).parents[1]
 ABSENT = ("torch", "spacy", "gensim", "dask", "distributed")

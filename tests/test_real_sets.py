@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from attn_core.corpora import catalogue, encode
+from attn_lab.data import catalogue, encode
 
 pytestmark = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 NAMES = [name for name in catalogue.FINGERPRINTS.values() if name in catalogue.CATALOGUE]

@@ -9,7 +9,7 @@ import pydata_sphinx_theme
 import yaml
 from bs4 import BeautifulSoup
 
-import attn_core
+import attn_lab
 from attn_build import reference
 
 ROOT = Path(__file__).parents[1]
@@ -30,8 +30,8 @@ def test_every_public_name_has_its_entry(tmp_path):
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     page = BeautifulSoup((tmp_path / "html" / "index.html").read_text(encoding="utf-8"), "html.parser")
-    for name in attn_core.__all__:
-        entry = page.find(id=f"attn_core.{name}")
+    for name in attn_lab.__all__:
+        entry = page.find(id=f"attn_lab.{name}")
         assert entry and entry.find_next("dd").get_text(strip=True), name
     assert "|gradient|" in page.get_text()
 

@@ -5,17 +5,16 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from attn_archive import packing
-from attn_core import rows, store
-from attn_core.corpora import catalogue
-from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
-from attn_core.experiments.echo import MEASURES, echo
-from attn_core.experiments.erasure import document_table as erasure_table
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
-from attn_core.run import PRETRAINED, from_dict
+from attn_lab.data import catalogue
+from attn_lab.more.echo import MEASURES, echo
+from attn_lab.more.erasure import document_table as erasure_table
+from attn_lab.more.tables import derived, summary_table
+from attn_lab.runs import packing, rows, store
+from attn_lab.runs.run import PRETRAINED, from_dict
 
 STORE = store.find_archive()
 

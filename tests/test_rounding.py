@@ -4,10 +4,10 @@ import pytest
 import torch
 from tiny_runs import pack_run, tiny
 
-from attn_archive import packing, upkeep
-from attn_archive.packing import compared_with
-from attn_core import interventions, store
-from attn_core.results import obtain
+from attn_lab.more import interventions
+from attn_lab.runs import packing, store, upkeep
+from attn_lab.runs.packing import compared_with
+from attn_lab.runs.results import obtain
 
 
 def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():

@@ -13,14 +13,13 @@ import pytest
 import torch
 from tiny_runs import TINY, first_run, pack_run, tiny
 
-from attn_archive import packing, upkeep
-from attn_archive.packing import compared_with
-from attn_archive.sweep import read_grid
-from attn_core import compute, store
 from attn_core.errors import AttnError
-from attn_core.results import AbsentRun, obtain
-from attn_core.run import BOUNDS, SEEDS, Run, as_dict, from_dict
 from attn_core.training import Trained
+from attn_lab.runs import compute, packing, store, upkeep
+from attn_lab.runs.packing import compared_with
+from attn_lab.runs.results import AbsentRun, obtain
+from attn_lab.runs.run import BOUNDS, SEEDS, Run, as_dict, from_dict
+from attn_lab.runs.sweep import read_grid
 
 
 def test_three_keys_are_pinned():
@@ -98,7 +97,7 @@ def test_a_record_names_a_vector_file_by_its_content(tmp_path):
 
 
 def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
-    from attn_core.corpora import encode
+    from attn_lab.data import encode
 
     data = encode("planted", n_train=40, n_dev=5, n_test=5)
     assert compute.reduced(data, 1.0) is data
@@ -165,10 +164,10 @@ def test_grid(tmp_path):
 KILLED_SWEEPS = """
 import os, random, signal, sys, time
 import torch
-from attn_archive import upkeep
-from attn_core import store
-from attn_core.run import SEEDS, Run, as_dict, from_dict
-from attn_archive.sweep import sweep
+from attn_lab.runs import upkeep
+from attn_lab.runs import store
+from attn_lab.runs.run import SEEDS, Run, as_dict, from_dict
+from attn_lab.runs.sweep import sweep
 
 torch.set_num_threads(1)
 runs = [Run("planted", encoder="average", seed=seed, epochs=1, options={options}) for seed in range(1000)]

@@ -12,10 +12,10 @@ from scorecard_runs import RULES, result_of, row_for, seeds_of
 from attn_book import scorecard
 from attn_book.derived import COUNTED
 from attn_book.scorecard import APRIL_RUN, reported
-from attn_core import experiments
-from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
-from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, SEEDS
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.more import tables
+from attn_lab.runs.run import ATTENTIONS, ENCODERS, HIERARCHICAL, SEEDS
 
 
 def test_the_papers_numbers_under_our_names():
@@ -38,7 +38,7 @@ def test_rules_ask_for_numbers_that_the_experiments_make():
         | dict.fromkeys([*taus, *jsd, "median_change", "ceiling", "ceiling_permutation"], 0.3)
         | {tau.replace("tau_", "p_"): 0.01 for tau in taus}
     )
-    summary = experiments.summary_table(documents)
+    summary = tables.summary_table(documents)
     known = {("accuracy", "value"), ("macro_f1", "value"), *zip(summary["statistic"], summary["measure"], strict=True)}
     for rule in RULES[~RULES["measure_ours"].isin(COUNTED)].itertuples():
         assert (rule.measure_ours, rule.statistic_ours) in known, rule

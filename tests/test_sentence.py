@@ -11,17 +11,16 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from spacy.symbols import ORTH
 from typer.testing import CliRunner
 
-from attn_cli import app
-from attn_core import store
-from attn_core.corpora import encode
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.models.classifier import from_arrays
-from attn_core.results import obtain
-from attn_core.run import Run
 from attn_core.tracing import trace
-from attn_data import sentence
-from attn_data.cleaning import clean_sst, clean_typed, contractions, english
+from attn_lab.cli import app
+from attn_lab.data import encode
+from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
+from attn_lab.runs import sentence, store
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run
 from benchmarks.sentence_model import quantise
 
 STORE = store.find_archive()

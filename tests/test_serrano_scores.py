@@ -8,9 +8,9 @@ from serrano_results import DOCUMENTS, bar, made_up, result_of, six_models  # no
 
 from attn_book.derived import statements, statements_of
 from attn_book.scorecard import reported
-from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.experiments import erasure
-from attn_core.run import HIERARCHICAL, SEEDS
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.more import erasure
+from attn_lab.runs.run import HIERARCHICAL, SEEDS
 
 RULES = reported("tolerances", paper="serrano")
 CELLS = {

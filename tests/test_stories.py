@@ -7,8 +7,8 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_data import stories
-from attn_data.arrays import vocabulary
+from attn_lab.data import stories
+from attn_lab.data.arrays import vocabulary
 
 
 def askable(statements: list[str], task: int) -> dict[str, str]:

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from attn_core.store import archive_folder
-from attn_data import sentence
+from attn_lab.runs import sentence
+from attn_lab.runs.store import archive_folder
 from benchmarks import strips
 
 STORED = json.loads((archive_folder().parent / "examples" / "strips.json").read_text())

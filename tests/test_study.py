@@ -17,22 +17,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import attn_core
+import attn_lab
 from attn_build.running import execute
-from attn_cli import app
-from attn_cli.pages import outputs
-from attn_core import families
-from attn_core.corpora.files import cache_folder
-from attn_core.corpora.text import SEP
+from attn_core.documents import SEP
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
-from attn_data import pieces
-from attn_data.tables import encoding_of
-from attn_study.numbers import auc, ends, macro_f1, mean_interval, top_words
-from attn_study.power import verdicts
-from attn_study.report import DOES_NOT, HOLDS, OPEN, verdict
-from attn_study.study import words_of
-from attn_study.texts import cleaned, parts
+from attn_lab.cli import app
+from attn_lab.cli.pages import outputs
+from attn_lab.data import pieces
+from attn_lab.data.files import cache_folder
+from attn_lab.data.tables import encoding_of
+from attn_lab.runs import families
+from attn_lab.study.numbers import auc, ends, macro_f1, mean_interval, top_words
+from attn_lab.study.power import verdicts
+from attn_lab.study.report import DOES_NOT, HOLDS, OPEN, verdict
+from attn_lab.study.study import words_of
+from attn_lab.study.texts import cleaned, parts
 
 REST = ["cast", "music", "light", "end", "sound", "plot", "scene", "actor", "hero", "song", "joke", "night", "city"]
 WORDS = {"bad": ("dull", "weak", "cold"), "good": ("superb", "warm", "funny")}
@@ -457,7 +457,7 @@ def test_a_verdict_asks_the_whole_interval():
 @pytest.fixture(scope="module")
 def planted():
     """A study of texts of which one word decides."""
-    return attn_core.study(films(), encoder="average", progress=False)
+    return attn_lab.study(films(), encoder="average", progress=False)
 
 
 @pytest.mark.slow
@@ -481,14 +481,14 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
 def test_a_study_of_random_labels_says_that_nothing_can_be_said():
     rows = films()
     rows["label"] = np.random.default_rng(1).permutation(rows["label"])
-    study = attn_core.study(rows, encoder="average", progress=False)
+    study = attn_lab.study(rows, encoder="average", progress=False)
     assert [sentence.verdict for sentence in study.sentences] == [OPEN] * 5
     assert study.warning.startswith("Nothing can be said of this attention") and study.warning in study.report()
 
 
 @pytest.mark.slow
 def test_a_library_script_goes_from_a_frame_to_numbers_a_figure_and_a_heat_map(planted):
-    assert "true good" in attn_core.heat_map(
+    assert "true good" in attn_lab.heat_map(
         planted.traces[0], int(planted.traces[0].label.argmax()), planted.texts.classes
     )
     assert set(planted.table["seeds"]) == {3} and planted.report().count("\n") > 30
@@ -514,7 +514,7 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
     monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
     shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
     monkeypatch.setattr(families, "SHAPE", shape)
-    study = attn_core.study(table, encoder="minilm_random", epochs=1, progress=False)
+    study = attn_lab.study(table, encoder="minilm_random", epochs=1, progress=False)
     row = int(study.traces[0].doc_id[0])
     assert study.traces[0].words(0) == study.texts.rows["text"][row].split()
     assert len(study.sentences) == 5 and not list((cache_folder() / "arrays").glob("own-*-pieces*"))
@@ -523,7 +523,7 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
 @pytest.mark.slow
 def test_three_classes_in_parts_have_dashes_with_reasons():
     rows = films(150, WORDS | {"middling": ("fair", "even", "plain")}).rename(columns={"text": "review"})
-    study = attn_core.study(rows, "review", encoder="average", fold=3, epochs=20, progress=False)
+    study = attn_lab.study(rows, "review", encoder="average", fold=3, epochs=20, progress=False)
     table = study.table.set_index("number")
     assert table.loc["accuracy", "texts"] == 150 and len(study.traces) == 9 and table.loc["AUC", "low"] > 0.5
     assert (
@@ -535,8 +535,8 @@ def test_three_classes_in_parts_have_dashes_with_reasons():
 
 @pytest.mark.slow
 def test_an_encoder_of_the_readers_and_long_texts():
-    attn_core.register_encoder("average again", Average, version="1", times_hidden=1)
-    study = attn_core.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
+    attn_lab.register_encoder("average again", Average, version="1", times_hidden=1)
+    study = attn_lab.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
     assert len(study.traces[0].words(0)) == 400 and "60 cut after 400 words" in study.report()
 
 
@@ -560,9 +560,9 @@ def test_texts_of_just_the_most_words_are_not_cut():
     ],
 )
 def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
-    monkeypatch.setattr("attn_study.study.trained", lambda *_: pytest.fail("trained for nothing"))
+    monkeypatch.setattr("attn_lab.study.study.trained", lambda *_: pytest.fail("trained for nothing"))
     with pytest.raises(AttnError, match=message):
-        attn_core.study(films(60), progress=False, **options)
+        attn_lab.study(films(60), progress=False, **options)
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------

@@ -10,12 +10,11 @@ import pytest
 from test_plugins import plugins  # noqa: F401  (a fixture)
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_archive import packing, sweep
-from attn_cli import main
-from attn_core import index, store
 from attn_core.errors import AttnError
-from attn_core.results import AbsentRun, obtain
-from attn_core.run import Run
+from attn_lab.cli import main
+from attn_lab.runs import index, packing, store, sweep
+from attn_lab.runs.results import AbsentRun, obtain
+from attn_lab.runs.run import Run
 
 
 def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys):
@@ -87,7 +86,7 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
 
 
 def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
-    from attn_core import compute
+    from attn_lab.runs import compute
 
     tried = []
 

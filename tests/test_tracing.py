@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from plain_network import SIZES, random_documents, random_model, window_model
 
 from attn_core import tracing
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.interventions import Mixed
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.traces import cut
 from attn_core.tracing import forward, trace
 from attn_core.tracing.texts import with_row_per_token
+from attn_lab.more.interventions import Mixed
 
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 FAST = [encoder for encoder in ENCODERS if encoder != "transformer"]

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from attn_core.corpora import encode, files
-from attn_core.corpora.catalogue import CATALOGUE, RECIPES, VECTORS
-from attn_core.corpora.text import END, PAD, SPECIALS, START
+from attn_core.documents import END, PAD, SPECIALS, START
 from attn_core.errors import AttnError
-from attn_core.run import Run, vectors_identity
-from attn_data import vectors as module
-from attn_data.vectors import vectors
+from attn_lab.data import encode, files
+from attn_lab.data import vectors as module
+from attn_lab.data.catalogue import CATALOGUE, RECIPES, VECTORS
+from attn_lab.data.vectors import vectors
+from attn_lab.runs.run import Run, vectors_identity
 
 WIDTH = 300
 WORDS = (*SPECIALS, "bad", "good", "unheard")

@@ -14,9 +14,9 @@ from attn_book.parameters import declared
 from attn_book.scorecard import reported
 from attn_book.words import SETS
 from attn_build import sources
-from attn_core import index, store
-from attn_core.baselines import weak
-from attn_core.experiments import known
+from attn_lab.more import known
+from attn_lab.runs import index, store
+from attn_lab.runs.baselines import weak
 from benchmarks import bench_tests
 
 ROOT = Path(__file__).parents[1]

@@ -22,7 +22,7 @@ from wiegreffe_results import (
 from attn_book import derived
 from attn_book.guides import SOURCES
 from attn_book.scorecard import reported
-from attn_core.run import SEEDS
+from attn_lab.runs.run import SEEDS
 
 RULES = reported("tolerances", paper="wiegreffe")
 

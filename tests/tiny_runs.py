@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from attn_archive import packing, upkeep
-from attn_cli import main
-from attn_core import store
-from attn_core.run import Run
+from attn_lab.cli import main
+from attn_lab.runs import packing, store, upkeep
+from attn_lab.runs.run import Run
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 

@@ -5,9 +5,9 @@ import pandas as pd
 from scorecard_runs import whole
 
 from attn_book.fasttext import FASTTEXT, WAITING
-from attn_core.rows import number_rows
-from attn_core.run import SEEDS, Run, as_dict
-from attn_core.store import Result
+from attn_lab.runs.rows import number_rows
+from attn_lab.runs.run import SEEDS, Run, as_dict
+from attn_lab.runs.store import Result
 
 BASE_F1 = {"sst": 0.831, "imdb": 0.902, "agnews": 0.964, "20news": 0.942}
 GAPS = {"sst": 0.002, "imdb": 0.030, "agnews": 0.001, "20news": 0.003}

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.corpora.documents import Documents, pad
+from attn_core.documents import Documents, pad
 from attn_core.models.attention import Additive, PairedAdditive, PairedDot, ScaledDot, Uniform
 from attn_core.models.classifier import Classifier
 from attn_core.models.encoders import BiLSTM

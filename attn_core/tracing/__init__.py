@@ -18,10 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attn_core.corpora.documents import Documents, flat
-from attn_core.corpora.files import say
 from attn_core.device import fitting
-from attn_core.errors import AttnError
+from attn_core.documents import Documents, flat
+from attn_core.errors import AttnError, say
 from attn_core.models.classifier import Classifier, Tensors
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
@@ -103,8 +102,8 @@ def trace(
 
     Examples
     --------
-    >>> from attn_core import trace
-    >>> from attn_core.corpora import encode
+    >>> from attn_lab import trace
+    >>> from attn_lab.data import encode
     >>> from attn_core.models.classifier import build
     >>> data = encode("planted", n_test=3, shortest=4, longest=4)
     >>> model = build("average", "tanh", np.ones((len(data.vocabulary), 8), np.float32))

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from attn_core.corpora.documents import Documents, pad, take_ragged
+from attn_core.documents import Documents, pad, take_ragged
 from attn_core.errors import AttnError
 from attn_core.models.classifier import Classifier, Tensors
 from attn_core.models.hierarchical import Hierarchical

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attn_core.corpora.documents import Documents, pad
+from attn_core.documents import Documents, pad
 from attn_core.models.classifier import Classifier, output_slope
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import torch
 
-from attn_core.corpora.documents import Documents, flat
 from attn_core.device import fitting
+from attn_core.documents import Documents, flat
 from attn_core.models.classifier import Tensors, output_slope
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.traces import Traces, cut, output_change, with_ties

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_core import fast
-from attn_core.corpora.documents import Documents, pad
 from attn_core.device import fitting
+from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.fast import bilstm
 from attn_core.models.classifier import Classifier, Tensors, real_tokens, weighted_sum

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.traces import Arrays as Arrays
 from attn_core.traces import cut

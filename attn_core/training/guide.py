@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from attn_core.corpora.documents import Documents
+from attn_core.documents import Documents
 from attn_core.experiments.adversarial import shuffles
 from attn_core.experiments.search import search, select
 from attn_core.traces import Traces, maxima

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attn_core.corpora.documents import Documents, batches
+from attn_core.documents import Documents, batches
 from attn_core.errors import AttnError
 from attn_core.experiments.distance import against
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays, weighted_sum

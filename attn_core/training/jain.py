@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.corpora.documents import Documents, batches
+from attn_core.documents import Documents, batches
 from attn_core.models.classifier import Classifier, to_arrays
 from attn_core.models.paired import Paired
 from attn_core.traces import sigmoid

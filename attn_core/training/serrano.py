@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.corpora.documents import Documents, flat
+from attn_core.documents import Documents, flat
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.tracing import inputs

@@ -5,8 +5,8 @@ from itertools import product
 
 import pandas as pd
 
-from attn_core import Run, obtain
-from attn_core.run import SEEDS
+from attn_lab import Run, obtain
+from attn_lab.runs.run import SEEDS
 
 EDGES = [0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.49, 0.51]
 """Of the bins of confidence, |p − ½|."""

@@ -11,18 +11,20 @@ import pandas as pd
 from attn_book.fasttext import fasttext, in_pairs, newest
 from attn_book.guides import SOURCES, guides_of
 from attn_book.words import ENCODERS, SETS, number
-from attn_core import index, obtain, store
-from attn_core.baselines import weak
-from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.experiments import attention_bin, distance
+from attn_core.experiments import distance
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
 from attn_core.experiments.single import over_deals
-from attn_core.index import numbers
 from attn_core.measures import bootstrap_interval, crossed_interval
-from attn_core.provenance import count_documents
-from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
+from attn_lab import obtain
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.more.tables import attention_bin
+from attn_lab.runs import index, store
+from attn_lab.runs.baselines import weak
+from attn_lab.runs.index import numbers
+from attn_lab.runs.provenance import count_documents
+from attn_lab.runs.run import SEEDS, Run
 
 PLACE = [
     "corpus",

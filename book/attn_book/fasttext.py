@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from attn_core.corpora import catalogue
+from attn_lab.data import catalogue
 
 FASTTEXT = "indomain-300"
 """The recipe of their vectors."""

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from attn_book.page import PARTS, YOURS, minus
 from attn_book.words import ENCODERS, SETS, number
-from attn_core.index import HEADLINE_SEEDS
+from attn_lab.runs.index import HEADLINE_SEEDS
 
 INK = "#1d2733"
 QUIET = "#8a94a3"

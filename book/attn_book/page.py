@@ -23,8 +23,8 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from attn_book import parameters
 from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, WITH_ARTICLE, YOURS, in_words, number
-from attn_core import foreign
-from attn_core.corpora.files import say
+from attn_core.errors import say
+from attn_lab.runs import foreign
 
 SIGN = re.compile(r"(?<![\w-])-(?=\d)")
 """The sign of a number; hyphens within words and dates are none."""

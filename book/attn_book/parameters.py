@@ -25,11 +25,11 @@ import numpy as np
 import pandas as pd
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from attn_core import index, store
-from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
-from attn_core.results import obtain
-from attn_core.run import Run, command
+from attn_lab.data import catalogue
+from attn_lab.runs import index, store
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run, command
 
 SCALARS = (bool, int, float, str)
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from attn_book.page import PARTS
-from attn_core import store
 from attn_core.errors import AttnError
+from attn_lab.runs import store
 
 
 def widget(

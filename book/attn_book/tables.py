@@ -8,7 +8,7 @@ from IPython.display import HTML
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, YOURS
 from attn_book.words import DATA, ENCODERS, PART, SETS, number
-from attn_core import index
+from attn_lab.runs import index
 
 
 def beside(

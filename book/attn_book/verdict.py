@@ -9,8 +9,9 @@ import pandas as pd
 import yaml
 
 from attn_book.derived import measured
-from attn_core import Run, index, store
 from attn_core.measures import crossed_interval
+from attn_lab import Run
+from attn_lab.runs import index, store
 
 PAPERS = {
     "jain": "Jain & Wallace",
@@ -156,5 +157,5 @@ COUNTS = {
         lambda kind: column(f"{kind}_tau"),
     ),
 }
-"""Test -> kind of weights -> what is counted of a text (columns of attn_archive/controls.py). Gradients: of the model
+"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py). Gradients: of the model
 without context, the others of the BiLSTM."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from attn_core.corpora import catalogue
+from attn_lab.data import catalogue
 
 NAMES = yaml.safe_load(Path(__file__).with_name("words.yml").read_text(encoding="utf-8"))
 ENCODERS = NAMES["encoders"]

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from attn_book.fasttext import newest
-from attn_core import Run, index, obtain
 from attn_core.experiments.adversarial import best_permutation, ceilings, exact, shuffles
-from attn_core.provenance import data_kind
-from attn_core.run import SEEDS
 from attn_core.traces import Traces
+from attn_lab import Run, obtain
+from attn_lab.runs import index
+from attn_lab.runs.provenance import data_kind
+from attn_lab.runs.run import SEEDS
 
 SETS = ("sst", "imdb", "agnews", "20news")
 """Data sets of single texts: one logit."""

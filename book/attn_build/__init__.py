@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import FileSystemLoader
 
 from attn_book import page
-from attn_core.corpora.files import half_written
+from attn_lab.data.files import half_written
 
 TEMPLATES = page.TEMPLATES.overlay(loader=FileSystemLoader(Path(__file__).parent))
 PARTS: Any = TEMPLATES.get_template("parts.html").module

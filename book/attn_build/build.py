@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from html import escape
 from pathlib import Path
 
-from attn_archive import upkeep
 from attn_book import play
 from attn_build import write
 from attn_build.plain import MARKUP
@@ -24,10 +23,9 @@ from attn_build.running import PACKAGES, execute, sweep_away
 from attn_build.slides import write_kit
 from attn_build.sources import edited, executed, pages, read_notebook, repository, writable
 from attn_build.student import write_student
-from attn_core import store
-from attn_core.corpora.files import digest, sha256
 from attn_core.errors import AttnError, one_line
-from attn_data import sentence
+from attn_lab.data.files import digest, sha256
+from attn_lab.runs import sentence, store, upkeep
 
 FOLDERS = {"teacher": "html", "student": "student"}
 """Edition -> its folder in _build."""

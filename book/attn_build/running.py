@@ -25,8 +25,7 @@ from traitlets.config import Config
 
 import attn_book
 import attn_core
-import attn_data
-import attn_study
+import attn_lab
 from attn_book.page import minus
 from attn_build import PARTS, scratch_folder
 from attn_build.plain import mark, named, readable
@@ -41,18 +40,16 @@ from attn_build.sources import (
     writable,
     write_notebook,
 )
-from attn_core import foreign, store
-from attn_core.corpora.files import say
-from attn_core.errors import AttnError, Damaged, one_line
-from attn_core.results import AbsentRun
+from attn_core.errors import AttnError, Damaged, one_line, say
+from attn_lab.runs import foreign, store
+from attn_lab.runs.results import AbsentRun
 
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
 FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PACKAGES = (
     Path(attn_core.__file__).parent,
-    Path(attn_data.__file__).parent,
-    Path(attn_study.__file__).parent,
+    Path(attn_lab.__file__).parent,
     Path(attn_book.__file__).parent,
     Path(__file__).parent,
 )

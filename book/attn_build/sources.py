@@ -22,8 +22,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from attn_book.parameters import Declaration, declared, nearest
 from attn_build import TEMPLATES
 from attn_build.plain import readable, values_of
-from attn_core.corpora.files import digest, replacing, say
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, say
+from attn_lab.data.files import digest, replacing
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 

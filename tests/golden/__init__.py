@@ -27,8 +27,8 @@ CLOSE, CLOSE_SEARCHED = 1e-9, 1e-6
 
 def stored_tables(key: str) -> dict[str, dict]:
     """Document and summary table of a stored run, from its first documents."""
-    from attn_core import experiments, store
-    from attn_core.experiments import erasure
+    from attn_lab.more import erasure, tables
+    from attn_lab.runs import store
 
     traces = store.read(store.archive_folder(), key).traces
     traces = traces.take(range(min(DOCUMENTS, len(traces))))
@@ -36,8 +36,8 @@ def stored_tables(key: str) -> dict[str, dict]:
         documents = erasure.document_table(traces)
         summary = erasure.summary_table(documents)
     else:
-        documents = experiments.document_table(traces)
-        summary = experiments.summary_table(documents, traces.classes)
+        documents = tables.document_table(traces)
+        summary = tables.summary_table(documents, traces.classes)
     return {"documents": columns(documents), "summary": columns(summary)}
 
 
@@ -56,7 +56,7 @@ def scorecard_rows() -> list[dict]:
 def digests() -> dict[str, list[str]]:
     """Stored key -> the first 12 digits of the SHA-256 of its record, its numbers, documents, table beside another run
     and traces: of the values, so that another form of the files changes nothing."""
-    from attn_core import store
+    from attn_lab.runs import store
 
     folder = ROOT / "data" / "archive"
     found = {}

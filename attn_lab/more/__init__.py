@@ -1,0 +1,1 @@
+"""What is ours, beside the three papers: single-state agreement, known attentions, pretrained transformers."""

@@ -1,0 +1,178 @@
+"""Experiments on traces: each is a function of traces and options that returns one row per document.
+
+`document_table` holds every statistic at default parameters, `summary_table` the same by class and bin of maximum
+attention; both are what the archive keeps.
+"""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from attn_core.errors import AttnError
+from attn_core.experiments import adversarial, correlation, permutation, search
+from attn_core.experiments.correlation import LONGEST
+from attn_core.experiments.optimum import exact
+from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
+from attn_core.measures import LEVEL, without_nan
+from attn_core.traces import Traces
+from attn_lab.more import echo
+from attn_lab.more.bracket import bracket
+
+ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
+"""Bins of the largest weight of a document, as in Figures 6 and 8 of Jain and Wallace."""
+
+COUNTED = ("tau_", "jsd_", "ceiling", "ratio_", "median_change")
+"""Statistics whose summary holds a histogram."""
+
+MOST_CLASSES = 3
+"""With more outputs a summary has only the group 'all' (the authors' code counts the answers that a model gives)."""
+
+EPSILONS = (0.01, 0.05)
+"""By how much an adversary may move the output."""
+
+BRACKETED = 300
+"""First documents whose `bracket` is computed: each takes a twentieth of a second."""
+
+
+def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
+    """Every per-document statistic at default parameters, one row per document.
+
+    Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
+    those of `ceilings`; of `adversarial` for each of epsilons, with the suffixes @0.01 and @0.05, from one search, of
+    single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
+    `echo`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them, AttnError for a
+    document of more than LONGEST tokens.
+    """
+    longest = traces.lengths.argmax()
+    if epsilons and traces.lengths[longest] > LONGEST:
+        raise AttnError(
+            f"document {traces.doc_id[longest]} has {traces.lengths[longest]:,} tokens, and its adversaries are sought "
+            f"among all pairs of them; at most {LONGEST:,}: cut it, or ask without epsilons"
+        )
+    bracketed = traces.readout is None and traces.classes > MOST_CLASSES
+    weights = None if bracketed or not epsilons else search.search(traces, seed=seed)
+    at_epsilons = []
+    for epsilon in epsilons:
+        if weights is None:
+            adversaries = bracket(traces.take(np.arange(min(BRACKETED, len(traces)))), epsilon)
+        else:
+            adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
+        at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}"))
+    return joined(
+        table(traces, p=traces.p),
+        correlation.correlation(traces, seed),
+        permutation.permutation(traces, seed=seed)[["median_change"]],
+        adversarial.ceilings(traces),
+        *at_epsilons,
+        echo.echo(traces),
+    )
+
+
+def derived(documents: pd.DataFrame) -> pd.DataFrame:
+    """A document table with what follows from its columns.
+
+    ratio_exact@e, ratio_lower@e, ratio_search@e: JSD divided by the ceiling (NaN where that is 0, in texts of one
+    token); ratio_permutation@e: by ceiling_permutation. difference_loo, difference_gradient: tau(gradient,
+    leave-one-out) minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's Figures 3 and 4.
+    """
+    columns = {}
+    for name in documents.filter(regex="^jsd_(exact|lower|search|permutation)@"):
+        ceiling = documents["ceiling_permutation" if "permutation" in name else "ceiling"]
+        columns[name.replace("jsd", "ratio")] = documents[name] / ceiling.where(ceiling > 0)
+    for name in ("loo", "gradient"):
+        if {"tau_gradient_loo", f"tau_attention_{name}"} <= set(documents):
+            columns[f"difference_{name}"] = documents["tau_gradient_loo"] - documents[f"tau_attention_{name}"]
+    return documents.assign(**columns)
+
+
+def asked(traces: Traces) -> dict[str, float]:
+    """What the three papers would ask of a model of single texts: numbers over the documents, in seconds.
+
+    echo, locked, erased, flat: means of columns of `echo`, the last two of top_erased and flat_flips. tau: mean of
+    Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin: share whose
+    exact optimum at epsilon 0.05 has a JSD over 0.4.
+    """
+    echoes = echo.echo(traces)
+    return {
+        "echo": echoes["echo"].mean(),
+        "locked": echoes["locked"].mean(),
+        "tau": correlation.correlation(traces)["tau_attention_gradient"].mean(),
+        "shuffled": (permutation.permutation(traces)["median_change"] < 0.1).mean(),
+        "far twin": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
+        "erased": echoes["top_erased"].mean(),
+        "flat": echoes["flat_flips"].mean(),
+    }
+
+
+def edges(statistic: str) -> np.ndarray:
+    """Edges of the bins in which `summary_table` counts a statistic, those of tau, JSD and ceilings as in the paper's
+    figures; the last bin includes its upper edge."""
+    if statistic.startswith("tau_"):
+        return np.linspace(-1, 1, 31)
+    highest = 0.7 if statistic.startswith(("jsd_", "ceiling")) else 1
+    return np.linspace(0, highest, 41)
+
+
+def attention_bin(max_attention: ArrayLike) -> np.ndarray:
+    """The label in ATTENTION_BINS of each largest weight; the last bin includes 1."""
+    quarter = (np.asarray(max_attention) * 4).astype(int)
+    return np.array(ATTENTION_BINS)[quarter.clip(0, 3)]
+
+
+def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
+    """A document table by class and bin: tidy, one number per row, small enough to keep for every seed.
+
+    outputs: `Traces.classes`; of more than MOST_CLASSES documents are not grouped by predicted class, as in the paper.
+    Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
+    ATTENTION_BINS or 'all'), measure, value. Groups without documents have no rows. Measures:
+    n documents, n_nan of them without a value; mean, std (ddof 0), QUANTILES of the others; share_significant for tau
+    (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change, share_above_0.4 and share_above_0.6
+    for JSD and ceilings, among the documents with a value; for bin 'all' also hist:<k>, how many documents lie in the
+    k-th bin of `edges`, of COUNTED, unless none.
+    """
+    documents = derived(documents)
+    everything = np.ones(len(documents), bool)
+    classes = {"all": everything}
+    if outputs <= MOST_CLASSES:
+        for c in np.unique(documents["predicted"]):
+            classes[str(c)] = documents["predicted"] == c
+    binned = attention_bin(documents["max_attention"])
+    bins = {"all": everything} | {label: binned == label for label in ATTENTION_BINS}
+
+    rows = []
+    groups = {
+        (predicted, label): documents[of_class & of_bin]
+        for predicted, of_class in classes.items()
+        for label, of_bin in bins.items()
+    }
+    for statistic in documents.columns.difference(IDENTITY, sort=False):
+        if not statistic.startswith("p_"):
+            for (predicted, label), group in groups.items():
+                numbers = summary(statistic, group, counts=label == "all")
+                rows += [(statistic, predicted, label, *pair) for pair in numbers.items()]
+    return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
+
+
+def summary(statistic: str, documents: pd.DataFrame, counts: bool) -> dict[str, float]:
+    """Measure -> value of one statistic in one group of documents, see `summary_table`. counts: with hist:<k>."""
+    if not len(documents):
+        return {}
+    values = without_nan(documents[statistic])
+    numbers: dict[str, float] = {"n": len(documents), "n_nan": len(documents) - len(values)}
+    if statistic.startswith("tau_"):
+        p = documents["p_" + statistic.removeprefix("tau_")]
+        numbers["share_significant"] = (p <= LEVEL).mean()
+    if not len(values):
+        return numbers
+
+    numbers |= described(values, "mean", "std", *QUANTILES)
+    if statistic == "median_change":
+        numbers["share_below_0.1"] = (values < 0.1).mean()
+    if statistic.startswith(("jsd_", "ceiling")):
+        numbers["share_above_0.4"] = (values > 0.4).mean()
+        numbers["share_above_0.6"] = (values > 0.6).mean()
+    if counts and statistic.startswith(COUNTED):
+        limits = edges(statistic)
+        count, _ = np.histogram(values.clip(limits[0], limits[-1]), limits)
+        numbers |= {f"hist:{k}": count[k] for k in np.flatnonzero(count)}
+    return numbers

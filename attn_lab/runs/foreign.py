@@ -1,0 +1,209 @@
+"""What is the user's: corpora and classes that are registered, files that do so, weights that were trained elsewhere.
+
+    register_corpus(entry, prepare, version="1")
+    register_encoder("gated", Gated, version="1")
+    register_attention("sharp", Sharp, version="1")
+
+Nothing but `version` tells that somebody's code has changed: it is part of the key of every run. Runs of what carries
+none are trained anew each time and kept nowhere.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from attn_core.errors import AttnError, one_line
+from attn_core.traces import Arrays
+from attn_lab.data import catalogue, encoding
+
+VERSIONS: dict[str, dict[str, str]] = {
+    "corpus": encoding.VERSIONS,
+    "encoder": {},
+    "attention": {},
+}
+"""Field of a run -> name -> version, of all that is registered."""
+
+
+def register_corpus(entry: catalogue.Corpus, prepare: Callable, version: str = "") -> None:
+    """A data set: its entry of the catalogue, and the function that makes its `corpora.prepare.Prepared`.
+
+    The function's arguments are the options of a run. AttnError for a name of the package's own.
+    """
+    _claim("corpus", entry.name, version, catalogue.CATALOGUE)
+    catalogue.CATALOGUE[entry.name] = entry
+    encoding.PREPARE[entry.name] = prepare
+
+
+def register_encoder(name: str, kind: type, version: str = "", times_hidden: int = 0) -> None:
+    """An encoder: kind(embedding, hidden=…) is a module with `embedding` (V, E) and `width` H.
+
+    It is called with ids (B, L), lengths (B,) and mask (B, L), and gives states (B, L, H); for pairs of texts it also
+    has `summary`, and it may have `scored`, see `models.encoders`. times_hidden: how many times `hidden` its states are
+    wide, for `load_weights`; 0 takes the class's default width. AttnError for a name of the package's own.
+    """
+    from attn_core.models import classifier, encoders
+
+    _claim("encoder", name, version, encoders.ENCODERS)
+    encoders.ENCODERS[name] = kind
+    classifier.TIMES_HIDDEN[name] = times_hidden
+
+
+def register_attention(name: str, kind: type, version: str = "", pairs: type | None = None) -> None:
+    """An attention: kind(width) is a module that gives scores (B, L) of states (B, L, H).
+
+    pairs: the same for pairs of texts, called with the states and the second text's summary (B, H). AttnError for a
+    name of the package's own.
+    """
+    from attn_core.models import attention
+
+    _claim("attention", name, version, {**attention.ATTENTIONS, "given": None})
+    attention.ATTENTIONS[name] = kind
+    if pairs is not None:
+        attention.PAIRED_ATTENTIONS[name] = pairs
+
+
+def _claim(field: str, name: str, version: str, taken: dict) -> None:
+    """Note a name and its version; AttnError where the package has it, or where there is none."""
+    if not name or name in taken and name not in VERSIONS[field]:
+        raise AttnError(f"the {field} '{name}' is the package's own; register yours under another name")
+    VERSIONS[field][name] = str(version)
+
+
+def registered(field: str) -> tuple[str, ...]:
+    """The names that the user registered for a field of a run."""
+    return tuple(VERSIONS.get(field, ()))
+
+
+def versions(run) -> dict[str, str]:
+    """Field -> version, of the names in a run that are the user's: what its key holds of them."""
+    found = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
+    if encoding.is_foreign(run.corpus):
+        found["corpus"] = found["corpus"] or ""
+    return {f"version of {field}": version for field, version in found.items() if version is not None}
+
+
+def unversioned(run) -> str:
+    """Why nothing of a run is kept, in words: what it, or its base, has without version; '' where all is kept."""
+    for part, version in versions(run).items():
+        if not version:
+            field = part.removeprefix("version of ")
+            return f"the {field} '{getattr(run, field)}' is registered without version=, so its runs are not kept"
+    return unversioned(run.base) if run.base else ""
+
+
+def load_weights(
+    source: str | Path | dict,
+    names: dict[str, str | None] | None = None,
+    encoder: str = "lstm",
+    attention: str = "tanh",
+):
+    r"""A model with weights that were trained elsewhere, ready for `trace`.
+
+    Parameters
+    ----------
+    source : str, Path or dict
+        Name -> array or tensor, or a file of these: .safetensors, .npz, else what torch.save wrote (pickled code in
+        it is not run).
+    names : dict, optional
+        Regular expression that fits their whole name -> our name, in which \1 is the first group. The first that fits
+        counts, None leaves a weight out, what none fits keeps its name (`classifier.to_arrays` shows ours).
+    encoder : str
+        As in `Run`.
+    attention : str
+        As in `Run`.
+
+    Returns
+    -------
+    Classifier, Paired or Hierarchical
+        As `trace` takes it.
+
+    Raises
+    ------
+    AttnError
+        A file that cannot be read, two weights of one name, and as in `classifier.filled`.
+    """
+    from attn_core.models import classifier, hierarchical, paired
+
+    arrays = renamed(source if isinstance(source, dict) else read_file(Path(source)), names or {})
+    if encoder.startswith(("han_", "flan_")):
+        return hierarchical.from_arrays(encoder, arrays)
+    kind = paired if "decoder.context.weight" in arrays else classifier
+    return kind.from_arrays(encoder, attention, arrays)
+
+
+def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
+    """Our name -> array, see `load_weights`; AttnError for two of one name and for what are no numbers."""
+    arrays: Arrays = {}
+    for theirs, value in source.items():
+        ours = our_name(theirs, names)
+        if ours is None:
+            continue
+        if hasattr(value, "detach"):  # a tensor, perhaps of a width that NumPy does not have
+            value = value.detach().cpu().to_dense()
+            value = value.float() if value.is_floating_point() else value
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(value):
+            masked = "masked " if np.ma.isMaskedArray(value) else ""
+            raise AttnError(f"{theirs} holds {masked}{array.dtype}, not numbers; give weights alone, as float32")
+        if ours in arrays:
+            raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
+        arrays[ours] = array
+    return arrays
+
+
+def our_name(theirs: str, names: dict[str, str | None]) -> str | None:
+    """What the first pattern that fits makes of a name; None for a weight that is left out."""
+    for pattern, name in names.items():
+        if match := re.fullmatch(pattern, theirs):
+            return name and match.expand(name)
+    return theirs
+
+
+def read_file(path: Path) -> dict:
+    """name -> array or tensor of a file; see `load_weights`."""
+    if not path.is_file():
+        raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
+    try:
+        if path.suffix == ".npz":
+            return dict(np.load(path))
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        import torch
+
+        return dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # each library has its own
+        told = f"cannot read weights from {path}: {one_line(error)}"
+        raise AttnError(f"{told}; save model.state_dict() as .safetensors") from error
+
+
+PLUGINS = "ATTN_PLUGINS"
+"""Names Python files that register a user's own corpora, encoders and attentions, as the page *Extend* does."""
+
+
+def plugin_files() -> list[Path]:
+    """What $ATTN_PLUGINS names, several as in PATH."""
+    names = os.environ.get(PLUGINS, "").split(os.pathsep)
+    return [Path(name).absolute() for name in names if name]
+
+
+def load_plugins() -> None:
+    """Load the files of $ATTN_PLUGINS, each once in a process; AttnError for one that fails."""
+    for path in plugin_files():
+        if str(path) in sys.modules:  # perhaps being loaded: it makes runs itself
+            continue
+        if path.suffix != ".py" or not path.is_file():
+            raise AttnError(f"{PLUGINS} names {path}, no Python file; name a file that ends in .py, or unset it")
+        module = ModuleType(str(path))
+        module.__file__ = str(path)
+        sys.modules[str(path)] = module
+        try:
+            exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102  (the user's own file)
+        except Exception as error:
+            del sys.modules[str(path)]
+            raise AttnError(f"{PLUGINS}: {path} could not be loaded: {one_line(error)}") from error

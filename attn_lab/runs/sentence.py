@@ -1,0 +1,321 @@
+"""Sentences in trained models: the one that the archive keeps with its weights, or any that was trained here.
+
+The archived one: SST, BiLSTM with additive attention, seed 10, rounded to int8. It is read in NumPy, so that reading
+needs no torch; its numbers are those of `tracing.trace`, to rounding.
+"""
+
+import base64
+import io
+import json
+import zipfile
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy import ndarray
+from tqdm import tqdm
+
+from attn_core.documents import CLS, SEP, Documents, Encoded
+from attn_core.errors import AttnError
+from attn_core.traces import Arrays, Traces, one_logit, sigmoid, with_ties
+from attn_lab.data import catalogue, encode, encoding, pieces
+from attn_lab.data.arrays import to_ids
+from attn_lab.data.cleaning import clean_typed, contractions, mask_digits
+from attn_lab.data.files import found
+from attn_lab.runs import store
+from attn_lab.runs.run import PRETRAINED, Run, from_dict
+
+FOLDER = "sst-reader"
+EPSILON = 0.05
+
+MOST_DELETED = 500
+"""Of longer texts the words are not left out: that takes the square of their number."""
+MOST_WORDS = 20_000
+"""The exact adversary is sought among all pairs of words."""
+
+ROWS = 64
+"""Shortened texts that are read at once."""
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """An array as int8 values and one float32 scale a row; a vector counts as one row."""
+
+    values: ndarray
+    scale: ndarray
+
+    def array(self) -> ndarray:
+        """The float32 array that they stand for."""
+        rows = self.values.reshape(len(self.scale), -1)
+        return (rows.astype(np.float32) * self.scale).reshape(self.values.shape)
+
+
+def archived() -> tuple[dict[str, Quantised], dict]:
+    """The archived model's arrays by name; and what it is: its training, its words, test metrics before and after
+    rounding. AttnError where it is missing or damaged."""
+    folder = store.archive_folder()
+    try:
+        with np.load(io.BytesIO(store.sealed(folder, f"{FOLDER}/model.npz"))) as file:
+            names = [name.removesuffix(":q") for name in sorted(file) if name.endswith(":q")]
+            arrays = {name: Quantised(file[f"{name}:q"], file[f"{name}:s"]) for name in names}
+        return arrays, json.loads(store.sealed(folder, f"{FOLDER}/model.json"))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        reason = f"{folder / FOLDER} is missing or damaged ({type(error).__name__})"
+        raise AttnError(f"the sentence model in {reason}; restore it with git checkout") from error
+
+
+def load() -> tuple[Arrays, dict]:
+    """Arrays as in `classifier.to_arrays`, and what it is, of the archived model."""
+    quantised, about = archived()
+    return {name: pair.array() for name, pair in quantised.items()}, about
+
+
+class Lstm:
+    """torch's LSTM in one direction through B texts of one length, and back through time."""
+
+    def __init__(self, arrays: Arrays, direction: str) -> None:
+        layer = f"encoder.{direction}_lstm"
+        self.input = arrays[f"{layer}.weight_ih_l0"]  # (4H, E), gates i, f, g, o
+        self.recurrent = arrays[f"{layer}.weight_hh_l0"]  # (4H, H)
+        self.bias = arrays[f"{layer}.bias_ih_l0"] + arrays[f"{layer}.bias_hh_l0"]
+        self.step = 1 if direction == "forward" else -1
+        self.steps: list[tuple[ndarray, ...]] = []
+
+    def states(self, e: ndarray) -> ndarray:
+        """States (L, B, H) of word vectors e (L, B, E)."""
+        h = np.zeros((e.shape[1], self.recurrent.shape[1]), np.float32)
+        cell = h
+        states = []
+        for products in e[:: self.step] @ self.input.T + self.bias:
+            i, f, g, o = np.split(products + h @ self.recurrent.T, 4, axis=1)
+            i = sigmoid(i)
+            f = sigmoid(f)
+            g = np.tanh(g)
+            o = sigmoid(o)
+            cell_before = cell
+            cell = f * cell_before + i * g
+            tanh_cell = np.tanh(cell)
+            h = o * tanh_cell
+            states.append(h)
+            self.steps.append((i, f, g, o, cell_before, tanh_cell))
+        return np.stack(states)[:: self.step]
+
+    def slope(self, h_slope: ndarray) -> ndarray:
+        """Slopes of the word vectors, (L, B, E), from those of the states, (L, B, H)."""
+        products = []
+        to_h = np.zeros_like(h_slope[0])
+        to_cell = np.zeros_like(h_slope[0])
+        for (i, f, g, o, cell_before, tanh_cell), from_above in zip(
+            reversed(self.steps), h_slope[:: -self.step], strict=True
+        ):
+            to_h = to_h + from_above
+            to_cell = to_cell + to_h * o * (1 - tanh_cell * tanh_cell)
+            gates = (
+                to_cell * g * i * (1 - i),
+                to_cell * cell_before * f * (1 - f),
+                to_cell * i * (1 - g * g),
+                to_h * tanh_cell * o * (1 - o),
+            )
+            products.append(np.concatenate(gates, axis=1))  # (B, 4H)
+            to_h = products[-1] @ self.recurrent
+            to_cell = to_cell * f
+        return (np.stack(products[::-1]) @ self.input)[:: self.step]
+
+
+class Reading:
+    """The words of B texts of one length n, ids (n + 2, B), read by a BiLSTM with additive attention and one logit.
+
+    scores and contributions (n, B).
+    """
+
+    def __init__(self, arrays: Arrays, ids: ndarray) -> None:
+        self.e = arrays["encoder.embedding.weight"][ids]  # (n + 2, B, E)
+        self.lstms = [Lstm(arrays, direction) for direction in ("forward", "backward")]
+        self.decoder = arrays["decoder.weight"][0]  # (2H,)
+        halves = [lstm.states(self.e) for lstm in self.lstms]
+        h = np.concatenate(halves, axis=-1)[1:-1]  # (n, B, 2H)
+        hidden = np.tanh(h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
+        self.scores = hidden @ arrays["attention.v.weight"][0]
+        self.contributions = h @ self.decoder
+
+    def gradient(self, attention: ndarray, p_slope: float) -> ndarray:
+        """<e_t, dp/de_t>, (n,), of one text (B = 1), with its attention (n,) held constant; p_slope: dp/dlogit."""
+        h_slope = np.outer(np.pad(attention, 1), p_slope * self.decoder)[:, None]  # (n + 2, 1, 2H)
+        halves = np.split(h_slope, 2, axis=-1)
+        e_slope = sum(lstm.slope(half) for lstm, half in zip(self.lstms, halves, strict=True))
+        return (e_slope * self.e).sum((1, 2))[1:-1]
+
+
+def traced(arrays: Arrays, ids: ndarray) -> Traces:
+    """`tracing.trace` of the text ids (n + 2,), start and end included; without leave-one-out beyond MOST_DELETED."""
+    n = len(ids) - 2
+    reading = Reading(arrays, ids[:, None])
+    zero = np.zeros(1, np.int64)
+    traces = Traces(
+        doc_id=zero,
+        label=zero,
+        offsets=np.array([0, n]),
+        score=reading.scores[:, 0] - reading.scores.max(),
+        contribution=reading.contributions,
+        bias=arrays["decoder.bias"],
+    )
+    p = traces.p[0]
+    gradient = reading.gradient(traces.attention, p * (1 - p))
+    traces = replace(traces, gradient=gradient.astype(np.float32))
+    if n > MOST_DELETED:
+        return traces
+    change = np.full(n, np.nan)
+    pieces = -(-n // ROWS)
+    blocks = np.array_split(np.arange(n), pieces) if n > 1 else []
+    for deleted in tqdm(blocks, desc="leaving words out", delay=2, leave=False):
+        texts = [np.delete(ids, word + 1) for word in deleted]
+        shortened = Reading(arrays, np.stack(texts, axis=1))
+        weight = np.exp(shortened.scores - shortened.scores.max(axis=0))
+        context = (weight * shortened.contributions).sum(axis=0) / weight.sum(axis=0)
+        change[deleted] = sigmoid((context + arrays["decoder.bias"]).astype(float)) - p
+    return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
+
+
+def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[bool], Traces]:
+    """Tokens of a sentence, whether the model knows each, and the traces of this one document.
+
+    run: a model of single texts in place of the archived one; its weights come from the cache, or it is trained.
+    """
+    tokens = clean_typed(text)
+    if not tokens:
+        raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
+    if len(tokens) > MOST_WORDS:
+        raise AttnError(f"the text has {len(tokens):,} words; at most {MOST_WORDS:,} are read: take a part of it")
+    if run is None:
+        arrays, about = load()
+        vocabulary = about["words"]
+        traces = traced(arrays, to_ids([tokens], vocabulary)[0])
+    else:
+        if run.family == "pretrained" and run.layer < 0:
+            return in_pieces(text, run)
+        if run.family not in ("text", "adversary"):
+            raise AttnError(f"{run.key} does not read single texts with an attention of its own; name another run")
+        tokens = mask_digits(tokens)
+        data = encode(run.corpus, **dict(run.options))
+        vocabulary = data.vocabulary
+        traces = read_by(run, data, *to_ids([tokens], vocabulary))
+    words = set(vocabulary)
+    return tokens, [token in words for token in tokens], traces
+
+
+def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
+    """Traces of one text by a run's model. data: what the run was trained on."""
+    from attn_lab.runs.compute import FAMILIES, weights_of
+
+    zero = np.zeros(1, np.int64)
+    data = replace(data, splits={"test": Documents(ids, offsets, zero, zero)})
+    return FAMILIES[run.family].read(run, weights_of(run), data, False)
+
+
+def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
+    """The same of a pretrained encoder, whose tokens are word pieces."""
+    from attn_lab.runs.compute import inputs_of
+
+    rows = pieces.pieces([text])[0]
+    data, _, _ = inputs_of(run)
+    tokens = [data.vocabulary[row] for row in rows]
+    ids = np.array([CLS, *rows, SEP], np.int32)
+    traces = read_by(run, data, ids, np.array([0, len(ids)]))
+    return tokens, [token != "[UNK]" for token in tokens], traces
+
+
+def words_of(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
+    """The words of a test document as a run has read them. fingerprints: of what it was trained on.
+
+    AttnError where the texts are not on this machine, or are others: nothing is downloaded.
+    """
+    data = data_of(run, run.key)
+    if data is None or data.fingerprint not in fingerprints.values():
+        raise AttnError(
+            f"the texts of '{run.corpus}' that run {run.key} has read are not at hand; set ATTN_DATA to the folder "
+            "that holds them (data/README.md)"
+        )
+    return data.splits["test"].words(doc_id, data.vocabulary)
+
+
+@lru_cache(maxsize=4)
+def data_of(run: Run, _: str) -> Encoded | None:
+    """The texts of a run, None where they are not at hand; its key tells versions of a user's apart."""
+    arrays = encoding.Arrays(run.corpus, dict(run.options))
+    without_texts = arrays.stem.with_name(f"{arrays.stem.name}.npz")  # see `files.cached`
+    if arrays.kept and not found(arrays.entry) and not without_texts.is_file():
+        return None
+    return pieces.as_pieces(arrays.read()) if run.encoder in PRETRAINED else arrays.read()
+
+
+def trained_here(key: str) -> Run:
+    """The cached run of that key; AttnError for none."""
+    folder = store.cache_store()
+    if not store.has(folder, key):
+        raise AttnError(f"run {key} is not in the cache; `python -m attn_core run …` trains one and prints its key")
+    return from_dict(store.read_record(folder, key)["run"])
+
+
+def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -> tuple[pd.DataFrame, dict]:
+    """What the archived model, or the model of a run (`sentence_traces`), does with a sentence.
+
+    Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
+    leave_one_out: NaN for a text of one word or more than MOST_DELETED, adversary: the exact epsilon-max-JSD attention)
+    and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, echo (share of words
+    that alone give the decision), and a line to print.
+    """
+    from attn_core.experiments.adversarial import ceiling, exact, expand
+
+    tokens, is_known, traces = sentence_traces(text, run)
+    optimum = exact(traces, epsilon)
+    contribution, bias = one_logit(traces)
+    alone = sigmoid(contribution + bias)
+    table = pd.DataFrame(
+        {
+            "token": tokens,
+            "known": is_known,
+            "attention": traces.attention,
+            "contribution": contribution,
+            "alone": alone,
+            "gradient": traces.gradient,
+            "leave_one_out": np.nan if traces.leave_one_out is None else traces.leave_one_out,
+            "adversary": expand(traces, optimum),
+        }
+    )
+    summary = {
+        "p": float(traces.p[0]),
+        "p_adversary": float(sigmoid(bias + contribution @ table["adversary"])),
+        "bias": float(bias),
+        "jsd_exact": float(optimum["jsd_exact"].iloc[0]),
+        "ceiling": float(ceiling(traces)[0]),
+        "echo": float(np.mean((alone > 0.5) == (traces.p[0] > 0.5))),
+    }
+    name = catalogue.corpus(run.corpus if run else "sst").classes[1]
+    line = (
+        "p({name}) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
+        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the states, given all "
+        "the weight, give the decision; any attention gives {low:.3f} to {high:.3f}."
+    ).format(**summary, epsilon=epsilon, name=name, low=alone.min(), high=alone.max())
+    return table, {**summary, "line": line}
+
+
+def write_reader(folder: Path) -> Path:
+    """The archived model as a script that book/_static/core.js loads on demand, here and from file://: about 3.5 MB.
+
+    attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
+    """
+    quantised, about = archived()
+    arrays = {}
+    for name, pair in quantised.items():
+        arrays[name] = [len(pair.scale), base64_of(pair.values), base64_of(pair.scale)]
+    model = {"words": about["words"], "arrays": arrays, "split": contractions()}
+    target = folder / "sst-reader.js"
+    target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
+    return target
+
+
+def base64_of(array: ndarray) -> str:
+    """Its bytes as text."""
+    return base64.b64encode(array.tobytes()).decode()

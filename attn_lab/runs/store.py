@@ -1,0 +1,551 @@
+"""The stores of runs: tables that anyone can read, written whole or not at all, checked on reading.
+
+    runs/       one row a run: its fields, its scores, its record as JSON
+    numbers/    one row a number: run, measure, statistic, predicted class, bin and value
+    documents/  one row a document of a run: every statistic at default parameters (first seeds of the archive only)
+    against/    one row a document of a run: attention and output beside another run's (seeds, uniform)
+    traces/     <key>.parquet: traces of the corpus's fixed sample of test documents, in the cache of the whole test set
+    MANIFEST    of an archive: SHA-256 of all its files and of the tables beside it; what does not match is refused
+
+data/archive has a file a corpus in the first four folders, and one process at a time writes there. The cache has a file
+a run, named by its key: workers that share it never write the same file, and need no lock. Beside each lies its
+SHA-256, see `files.altered`. The cache alone has weights/<key>.safetensors: both checkpoints of a training.
+"""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from attn_core.errors import AttnError, Damaged, one_line
+from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Arrays, Traces
+from attn_lab.data.files import (
+    MACHINE,
+    altered,
+    cache_folder,
+    checksum_file,
+    folder_of,
+    half_written,
+    say,
+    sha256,
+    stamp,
+    write_kept,
+)
+
+LAYERS = ("numbers", "documents", "against", "runs")
+"""The tables of a store in the order in which they are written: a run is stored once its row of `runs` is there."""
+
+FIELDS_BESIDE_NUMBERS = (
+    "corpus",
+    "encoder",
+    "attention",
+    "seed",
+    "vectors",
+    "selection",
+    "family",
+    "variant",
+    "data",
+)
+"""Columns of `numbers` that say of which run a number is; all fields stand in `runs`."""
+
+NAMES = ("measure", "statistic", "predicted", "bin")
+"""What a number is called."""
+
+GROUP_ROWS = 20_000
+"""Rows that Parquet files keep together: more take less space, fewer are read faster by those who look for one run."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run as stored: its record, its traces (whole test set or the corpus's sample), and its tables.
+
+    source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the numbers alone, and where the
+    archive keeps none. numbers: measure, statistic, predicted, bin, value. documents: None outside the archive, and for
+    further seeds (see attn_lab/runs/packing.py). against: one row per document, the run beside the one it is compared
+    with (`packing.compared_with`), or None. digest: SHA-256 of the file of the traces, '' without one. load: what
+    `model` calls.
+    """
+
+    record: dict
+    traces: Traces | None = None
+    documents: pd.DataFrame | None = None
+    numbers: pd.DataFrame | None = None
+    source: str = "trained"
+    against: pd.DataFrame | None = None
+    digest: str = ""
+    load: Callable | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def key(self) -> str:
+        return self.record["key"]
+
+    @property
+    def model(self):
+        """The trained network, a torch module that `trace` and `check` take.
+
+        AttnError where its weights are not in the cache (the archive holds none), with the command that trains it, and
+        for a model that is no classifier with attention over its words or sentences.
+
+        >>> from attn_lab import Run, obtain
+        >>> run = Run("planted", "average", seed=10, epochs=1, options=(("n_train", 40), ("n_test", 10)))
+        >>> obtain(run, progress=False).model.decoder.weight.shape
+        torch.Size([1, 128])
+        """
+        if self.load is None:
+            raise AttnError(f"the model of {self.key} is asked for through obtain(Run(…)).model")
+        return self.load()
+
+
+# ---- where things lie ------------------------------------------------------------------------------------------------
+
+
+def find_archive() -> Path | None:
+    """The folder that $ATTN_ARCHIVE names, else the first data/archive found upward from the working folder that has
+    runs and a manifest, else that beside this package; None if there is none."""
+    if named := folder_of("ATTN_ARCHIVE"):
+        if not named.is_dir():
+            raise AttnError(f"ATTN_ARCHIVE names {named}, no folder; point it at the repository's data/archive")
+        return named
+    for parent in (Path.cwd(), *Path.cwd().parents):
+        folder = parent / "data" / "archive"
+        if (folder / MANIFEST).is_file() and any(folder.glob("runs/*.parquet")):
+            return folder
+    folder = Path(__file__).parents[1] / "data" / "archive"
+    return folder if folder.is_dir() else None
+
+
+def archive_folder() -> Path:
+    """The same; AttnError if there is none."""
+    if folder := find_archive():
+        return folder
+    raise AttnError("no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to it")
+
+
+def reported_folder() -> Path:
+    """data/reported: beside the archive, else beside that of the package."""
+    archive = find_archive()
+    for folder in (archive and archive.resolve().parent, Path(__file__).parents[1] / "data"):
+        if folder and (folder / "reported" / "tolerances.csv").is_file():
+            return folder / "reported"
+    raise AttnError("no data/reported found here or above; run in the repository or set ATTN_ARCHIVE to its archive")
+
+
+def cache_store() -> Path:
+    """The local store of runs: the user's cache."""
+    return cache_folder()
+
+
+def stores() -> list[Path]:
+    """The archive, where there is one, and the cache: the order in which a run is looked for."""
+    return list(filter(None, [find_archive(), cache_store()]))
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def stems(folder: Path) -> list[str]:
+    """Names of the files of every layer of a store: corpora in an archive, keys in a cache."""
+    settle(folder)
+    return sorted(path.stem for path in (folder / "runs").glob("*.parquet"))
+
+
+def table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None = None) -> pa.Table:
+    """One file of a layer, an empty table where there is none; Damaged where it is not what was written."""
+    name = f"{layer}/{stem}.parquet"
+    try:
+        return _table(folder, name, columns, stamp(folder / name))
+    except FileNotFoundError:
+        return pa.table({"key": pa.array([], pa.string())})
+
+
+@lru_cache(maxsize=16)
+def _table(folder: Path, name: str, columns: tuple[str, ...] | None, _stamp: str) -> pa.Table:
+    return parquet(folder, name, columns)
+
+
+def parquet(folder: Path, name: str, columns: tuple[str, ...] | None = None) -> pa.Table:
+    """A Parquet file of a store; Damaged where it does not match the manifest or the sums of its own pages."""
+    data = sealed(folder, name)
+    try:
+        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read(columns)
+    except (OSError, ValueError) as error:
+        raise Damaged(
+            f"{folder / name} is unreadable ({one_line(error)}); restore it (git checkout), or delete it and run again"
+        ) from error
+
+
+def check(folder: Path, name: str) -> None:
+    """Damaged where a file of a store is not what was written: in an archive by the manifest, else by reading it."""
+    if (folder / MANIFEST).is_file():
+        sealed(folder, name)
+    else:
+        parquet(folder, name)
+
+
+@lru_cache(maxsize=16)
+def spans(folder: Path, layer: str, stem: str, _stamp: str) -> dict[str, tuple[int, int]]:
+    """Where the rows of each run lie in a file: key -> first row and number of rows; they lie together."""
+    whole = table(folder, layer, stem, ("key",))["key"].combine_chunks()
+    runs = pc.run_end_encode(whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole)
+    ends = runs.run_ends.to_pylist()
+    starts = [0, *ends]
+    keyed = zip(runs.values.to_pylist(), starts, ends, strict=False)
+    return {key: (start, end - start) for key, start, end in keyed}
+
+
+def keys_in(folder: Path, stem: str) -> list[str]:
+    """Keys of the runs of one file of `runs`; of a damaged one its name: who asks for more will hear of the damage."""
+    try:
+        return list(spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet")))
+    except Damaged:
+        return [stem]
+
+
+def keys(folder: Path) -> list[str]:
+    """Keys of all stored runs, sorted."""
+    return sorted(key for stem in stems(folder) for key in keys_in(folder, stem))
+
+
+def stem_of(folder: Path, key: str) -> str | None:
+    """The name of the files that hold a run, None where it is not stored. A path is no key."""
+    if Path(key).name != key:
+        return None
+    settle(folder)
+    if (folder / "runs" / f"{key}.parquet").is_file():
+        return key
+    words = key.split("-")
+    corpora = ("-".join(words[:count]) for count in range(1, len(words)))  # with which the key begins
+    files = (stem for stem in corpora if (folder / "runs" / f"{stem}.parquet").is_file())
+    return next((stem for stem in files if key in keys_in(folder, stem)), None)
+
+
+def has_traces(folder: Path, key: str) -> bool:
+    """Whether single documents of a run lie in the store."""
+    return (folder / "traces" / f"{key}.parquet").is_file()
+
+
+def read_traces(folder: Path, key: str) -> Traces:
+    """The traces of a run that `has_traces`."""
+    return as_traces(parquet(folder, f"traces/{key}.parquet"))
+
+
+def traces_digest(folder: Path, key: str) -> str:
+    """SHA-256 of the file of a run's traces; '' without one."""
+    return sha256(folder / "traces" / f"{key}.parquet") if has_traces(folder, key) else ""
+
+
+def has(folder: Path, key: str) -> bool:
+    """Whether a whole run lies in the store."""
+    return stem_of(folder, key) is not None
+
+
+def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
+    """A run's rows of a layer with the columns that it has, or None."""
+    stem = stem_of(folder, key)
+    path = folder / layer / f"{stem}.parquet"
+    if stem is None or not path.is_file():
+        return None
+    at = spans(folder, layer, stem, stamp(path))
+    if key not in at:
+        return None
+    columns = ("key", *NAMES, "value") if layer == "numbers" else None
+    rows = table(folder, layer, stem, columns).slice(*at[key]).drop_columns("key")
+    rows = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)])
+    frame = rows.to_pandas(use_threads=False)
+    return frame.astype(dict.fromkeys(NAMES, str)) if layer == "numbers" else frame
+
+
+def read_record(folder: Path, key: str) -> dict:
+    """A run's record; Damaged where it is unreadable or another's."""
+    stem = stem_of(folder, key)
+    try:
+        if stem is None:
+            raise LookupError("there is none")
+        first, _ = spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet"))[key]
+        records = table(folder, "runs", stem, ("key", "record"))["record"]
+        record = json.loads(records[first].as_py())
+        if record["key"] != key or not isinstance(record["run"], dict):
+            raise ValueError(f"holds key {record['key']!r}")
+    except (ValueError, LookupError, TypeError) as error:
+        raise Damaged(f"the record of {key} in {folder} is unreadable ({one_line(error)}); run again") from error
+    return record
+
+
+def read(folder: Path, key: str, whole: bool = True) -> Result:
+    """A stored run, all that is read of it checked; whole False: record and numbers alone."""
+    result = Result(
+        record=read_record(folder, key),
+        numbers=rows_of(folder, "numbers", key),
+        source="archive" if folder == find_archive() else "cache",
+    )
+    if not whole:
+        return result
+    return replace(
+        result,
+        documents=rows_of(folder, "documents", key),
+        against=rows_of(folder, "against", key),
+        traces=read_traces(folder, key) if has_traces(folder, key) else None,
+        digest=traces_digest(folder, key),
+    )
+
+
+def archived_data(corpus: str, options: object) -> str | None:
+    """The fingerprint of the data that the archive's runs of a corpus, with these options, were trained on; None
+    without such runs. options: as in a record."""
+    folder = find_archive()
+    if folder is None or corpus not in stems(folder):
+        return None
+    rows = table(folder, "runs", corpus).select(["options", "fingerprint"]).to_pylist()
+    wanted = json.dumps([list(pair) for pair in options])  # type: ignore[attr-defined]
+    return next((row["fingerprint"] for row in rows if row["options"] == wanted), None)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | bytes | None = None) -> None:
+    """Put a run into a store of one file a run, in one step. tables: layer -> table, each with a column key."""
+    files: dict[str, bytes | None] = {f"{layer}/{key}.parquet": None for layer in LAYERS}
+    files |= {f"{layer}/{key}.parquet": table_bytes(rows) for layer, rows in tables.items() if len(rows)}
+    files[f"traces/{key}.parquet"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
+    sums = {}
+    for name, data in files.items():
+        sums[checksum_file(Path(name)).as_posix()] = data and hashlib.sha256(data).hexdigest().encode()
+    commit(folder, key, sums | files)
+
+
+DECIDED = ".decided"
+"""Begins the names of folders whose files are all written and only wait to be moved to their places."""
+
+
+def commit(folder: Path, label: str, files: Mapping[str, bytes | None]) -> None:
+    """Replace files of a store in one step: all are staged beside it, and the renaming of the stage decides. After a
+    kill the old files stand or, once it is decided, whoever comes next puts the new ones in their places (`settle`).
+    files: name -> content, None for one that goes; they are moved in this order."""
+    stage = staging(folder, label)
+    try:
+        for number, (name, content) in enumerate(files.items()):
+            # "/" may not stand in a name; an empty file stands for one that goes.
+            (stage / f"{number:04d} {name.replace('/', ' ')}").write_bytes(content or b"")
+        os.chmod(stage, 0o755)  # mkdtemp makes folders private; a cache may be shared
+        os.rename(stage, folder / f"{DECIDED}{stage.name}")
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+    settle(folder)
+
+
+def settle(folder: Path) -> None:
+    """Move what writers have decided to its place, theirs who were killed, too. Several processes may do so at once:
+    each file is moved by one of them, and all go in the same order. Nothing leaves the folder, which may be shared."""
+    for decided in sorted(folder.glob(f"{DECIDED}*")):
+        with suppress(PermissionError):  # of a reader who may not write here
+            for path in sorted(decided.glob("*")):
+                target = folder.joinpath(*path.name.replace("..", "").split(" ")[1:])
+                with suppress(FileNotFoundError):  # moved by another
+                    target.parent.mkdir(exist_ok=True)
+                    if path.stat().st_size:
+                        os.replace(path, target)
+                    else:
+                        target.unlink(missing_ok=True)
+                        path.unlink()
+            shutil.rmtree(decided, ignore_errors=True)
+
+
+def staging(folder: Path, label: str) -> Path:
+    """A fresh folder in the store to write into; AttnError where the store cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f"{half_written()}{label}.", dir=folder))
+    except OSError as error:
+        name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
+        reason = f"cannot write to {folder} ({error.strerror})"
+        raise AttnError(f"{reason}; make it writable or set {name} to another folder") from error
+
+
+def sweep_away(folder: Path) -> None:
+    """Finish what dead writers of a store had decided, and remove what they have left half-written."""
+    settle(folder)
+    remove_half_written(folder)
+
+
+def remove_half_written(folder: Path, pattern: str = "**/.*@*") -> None:
+    """Remove what dead writers have left half-written, of other machines that share the folder what is a week old."""
+    for stage in list(folder.glob(pattern)):
+        writer, _, machine = stage.name[1:].partition(".")[0].partition("@")
+        with suppress(OSError):  # just finished, or another user's
+            old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
+            if writer.isdigit() and (old if machine != MACHINE else not psutil.pid_exists(int(writer))):
+                shutil.rmtree(stage, ignore_errors=True) if stage.is_dir() else stage.unlink()
+
+
+# ---- the seal --------------------------------------------------------------------------------------------------------
+
+MANIFEST = "MANIFEST"
+"""Name of an archive's list of checksums. As `sha256sum` writes it, so `sha256sum --check MANIFEST` reads it too."""
+
+
+def manifest(folder: Path) -> dict[str, str] | None:
+    """Path of every file that belongs to an archive -> its SHA-256; None where there is no manifest, as in a cache."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    text = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace")
+    return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+
+
+def sealed(folder: Path, name: str) -> bytes:
+    """A file's bytes; Damaged where they are not those that the folder's manifest names or, in a cache, the checksum
+    beside the file."""
+    sums = manifest(folder)
+    path = folder / name
+    if sums is None and altered(path):
+        settle(folder)  # is it being replaced?
+        if altered(path):
+            raise Damaged(f"{path} is not what was stored, so it is refused; run it again with --fresh")
+    data = path.read_bytes()
+    if sums is not None and sums.get(name) != hashlib.sha256(data).hexdigest():
+        raise Damaged(
+            f"{path} is {'not the' if name in sums else 'no'} file that {MANIFEST} names, so it is refused; "
+            "restore it (git checkout), or seal a change of yours: python -m attn_core archive seal"
+        )
+    return data
+
+
+def read_data(name: str) -> io.BytesIO:
+    """A file of data/reported, measured or examples, by its path in data/.
+
+    Damaged where it is not the file that the manifest of the archive beside it names; FileNotFoundError without one.
+    """
+    return io.BytesIO(sealed(reported_folder().parent / "archive", f"../{name}"))
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def table_bytes(rows: pa.Table) -> bytes:
+    """A table as Parquet; split into byte streams, floats take a third less. Each page has a checksum of its own. Texts
+    of `numbers`, millions of few kinds, are categories to whoever reads them."""
+    if "measure" in rows.column_names:
+        for at, field in enumerate(rows.schema):
+            if pa.types.is_string(field.type):
+                rows = rows.set_column(at, field.name, rows[field.name].combine_chunks().dictionary_encode())
+    floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
+    others = [name for name in rows.column_names if name not in floats]
+    return compressed(rows, use_dictionary=others, use_byte_stream_split=floats, row_group_size=GROUP_ROWS)
+
+
+def compressed(rows: pa.Table, **options) -> bytes:
+    """A table as Parquet."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, compression="zstd", compression_level=19, write_page_checksum=True, **options)
+    return sink.getvalue().to_pybytes()
+
+
+def traces_bytes(traces: Traces) -> bytes:
+    """Traces as Parquet, one row per document with token lists; what all documents share in the schema's metadata."""
+    columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
+    lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets)
+    lists |= dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
+    for name, offsets in lists.items():
+        if (values := getattr(traces, name)) is not None:
+            flat = values.ravel() if values.dtype == bool else values.ravel().astype(np.float32)
+            ends = (offsets * values[0].size).astype(np.int32)
+            columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
+    shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
+    metadata = {}
+    for name, value in shared.items():
+        if value is not None:
+            metadata[name] = json.dumps(np.asarray(value).tolist())
+    leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
+    return compressed(pa.table(columns, metadata=metadata), use_dictionary=False, use_byte_stream_split=leaves)
+
+
+def as_traces(rows: pa.Table) -> Traces:
+    """The traces of `traces_bytes`."""
+    rows = rows.combine_chunks()
+    shared = {name.decode(): json.loads(text) for name, text in rows.schema.metadata.items()}
+    width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(TOKEN_ARRAYS, (-1,))
+    shapes |= dict.fromkeys(PER_DOCUMENT, (len(rows), -1))
+    shapes["contribution"] = (-1, width)
+    arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
+    for name in shapes.keys() & {*rows.column_names}:
+        values = rows[name].chunk(0).values
+        arrays[name] = values.to_numpy(zero_copy_only=False).reshape(shapes[name])
+    arrays |= {name: rows[name].to_numpy() for name in ("doc_id", "label")}
+    offsets = rows["score"].chunk(0).offsets.to_numpy()
+    return Traces(offsets=offsets.astype(np.int64), **arrays)
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+
+
+def weights_file(key: str) -> Path:
+    """Where both checkpoints of a training lie in the cache."""
+    return cache_folder() / "weights" / f"{key}.safetensors"
+
+
+def only_trainer(key: str):
+    """A lock on a training: who comes second waits and takes what the first leaves. On a GPU two trainings of one base
+    would be two models."""
+    from filelock import FileLock
+
+    lock = weights_file(key).with_suffix(".lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(lock)
+
+
+def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: dict[str, str]) -> None:
+    """Keep both checkpoints of a training in the cache (safetensors), with its history in the header. inputs:
+    fingerprints of the data and vectors it was trained on, which the key does not hold."""
+    path = weights_file(key)
+    flat: Arrays = {}
+    for selection, arrays in weights.items():
+        flat |= {f"{selection}/{name}": array for name, array in arrays.items()}
+    try:
+        about = {"training": json.dumps(training), "inputs": json.dumps(inputs)}
+        write_kept(path, lambda file: file.write(save(flat, about)))
+    except OSError as error:
+        raise AttnError(f"cannot write to {path.parent} ({error}); make room there or set ATTN_CACHE") from error
+
+
+def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:
+    """(weights by selection, training) of `write_weights`, or None where the training is not cached. inputs: the
+    fingerprints it must have been trained on; other weights, and damaged ones, are passed over, with a line on
+    standard error."""
+    path = weights_file(key)
+    weights: dict[str, Arrays] = {}
+    if not path.is_file():
+        return None
+    try:
+        if altered(path):
+            raise ValueError("it has another checksum")
+        with safe_open(path, framework="numpy") as file:
+            about = {name: json.loads(text) for name, text in file.metadata().items()}
+            if inputs is not None and about.get("inputs", {}) != inputs:
+                say(f"the cached weights of {key} were trained on other data or vectors; not used")
+                return None
+            for flat in file.keys():  # noqa: SIM118 (no mapping)
+                selection, name = flat.split("/", 1)
+                weights.setdefault(selection, {})[name] = file.get_tensor(flat)
+            return weights, about["training"]
+    except (SafetensorError, ValueError) as error:
+        say(f"{path} is damaged ({one_line(error)}); it is not used")
+        return None
