@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from attn_core.documents import Documents
-from attn_core.experiments import adversarial, correlation, permutation, search, single
-from attn_lab.more import erasure
+from attn_core.experiments import adversarial, correlation, optimum, permutation, removal, search, single
 from attn_core.models import classifier, hierarchical
 from attn_core.tracing import trace
 from attn_core.training import imitate, jain, serrano
@@ -49,8 +48,8 @@ traces = trace(best, splits["test"], progress=False)
 assert (traces.predicted == traces.label).mean() > 0.9
 adversaries = search.search(traces, k=2, steps=20)
 found = [correlation.correlation(traces), permutation.permutation(traces), single.single(traces)]
-found += [adversarial.adversarial(traces, 0.05, adversaries), erasure.document_table(traces)]
-assert [len(table) for table in found] == [50] * 5
+found += [adversarial.adversarial(traces, 0.05, adversaries), removal.removals(traces), optimum.exact(traces, 0.05)]
+assert [len(table) for table in found] == [50] * 6
 """
 
 OTHERS = """

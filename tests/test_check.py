@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+import attn_lab
 from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import removals
@@ -467,4 +468,4 @@ def test_the_examples_in_the_docstrings_hold(module):
 
 
 def test_names_that_are_loaded_late_are_shown():
-    assert {"check", "heat_map", "study", "trace"} <= {*dir(attn_core)} & {*attn_core.__all__}
+    assert {"check", "heat_map", "study", "trace"} <= {*dir(attn_lab)} & {*attn_lab.__all__}

@@ -22,6 +22,7 @@ from attn_build.running import execute
 from attn_core.documents import SEP
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
+from attn_core.tracing import inputs
 from attn_lab.cli import app
 from attn_lab.cli.pages import outputs
 from attn_lab.data import pieces
@@ -499,7 +500,7 @@ def test_a_library_script_goes_from_a_frame_to_numbers_a_figure_and_a_heat_map(p
             assert words.get_text() and words.get_window_extent().x1 <= figure.bbox.x1, words
     assert len(figure.axes) == 3
     ids = planted.trainings[0].data.splits["test"]
-    logits = planted.models[0](**attn_core.tracing.inputs(planted.models[0], ids, np.arange(2)))
+    logits = planted.models[0](**inputs(planted.models[0], ids, np.arange(2)))
     assert np.allclose(logits.detach().numpy(), planted.traces[0].logits[:2], atol=1e-5)
 
 

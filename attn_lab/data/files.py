@@ -12,7 +12,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -60,8 +60,22 @@ def folder_of(variable: str) -> Path | None:
     return Path(os.environ[variable])
 
 
-MACHINE = platform.node().replace(".", "-")[:20]
-"""Stands in the names of half-written files: a folder may be shared by machines, each with processes of its own."""
+def machine() -> str:
+    """Another on every machine and in every container: each numbers its processes anew, and may share a folder."""
+    told = [platform.node()]
+    with suppress(OSError):  # Linux's
+        told.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        told.append(os.readlink("/proc/self/ns/pid"))
+    return digest(told)[:16]
+
+
+def digest(values) -> str:
+    """SHA-256 of what JSON can hold."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+MACHINE = machine()
+"""Stands in the names of half-written files."""
 
 
 def half_written() -> str:
@@ -88,11 +102,6 @@ def sha256(path: Path) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def digest(values) -> str:
-    """SHA-256 of what JSON can hold."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def checksum_file(path: Path) -> Path:

@@ -69,8 +69,12 @@ def register_attention(name: str, kind: type, version: str = "", pairs: type | N
 
 
 def _claim(field: str, name: str, version: str, taken: dict) -> None:
-    """Note a name and its version; AttnError where the package has it, or where there is none."""
-    if not name or name in taken and name not in VERSIONS[field]:
+    """Note a name and its version; AttnError where the package has it, or where it cannot stand in a file's name."""
+    if not re.fullmatch(r"\w[\w.+-]{0,79}", name) or ".." in name:
+        raise AttnError(
+            f"{name[:40]!r} cannot name a file; call the {field} by letters, digits, '_', '-', at most 80 of them"
+        )
+    if name in taken and name not in VERSIONS[field]:
         raise AttnError(f"the {field} '{name}' is the package's own; register yours under another name")
     VERSIONS[field][name] = str(version)
 

@@ -28,7 +28,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from attn_core.errors import AttnError, Damaged, say
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_lab.data import catalogue
-from attn_lab.data.files import altered, cache_folder, keep, stamp
+from attn_lab.data.files import altered, cache_folder, keep
 from attn_lab.runs import foreign, store
 from attn_lab.runs.rows import FIELDS, RUN_COLUMNS
 from attn_lab.runs.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
@@ -302,8 +302,8 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
 @cache
 def _code() -> str:
     """A checksum of the code that makes numbers from traces."""
-    rooms = ("experiments/*.py", "fast/*.py", "measures.py", "traces.py")
-    files = [path for room in rooms for path in sorted(Path(__file__).parent.glob(room))]
+    rooms = ("attn_core/experiments", "attn_core/fast", "attn_core", "attn_lab/more")
+    files = [path for room in rooms for path in sorted((Path(__file__).parents[2] / room).glob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
@@ -322,7 +322,7 @@ def _all_runs() -> pd.DataFrame:
     """The stored runs of the corpora, encoders and attentions that this process knows."""
     stamps = []
     for source, folder in _folders().items():
-        store.settle(folder)
+        store.stems(folder)  # what a dead writer had decided takes its place
         stamps.append((source, folder, (folder / "runs").stat().st_mtime_ns))  # moves when a run comes or goes
     if not stamps:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
@@ -343,7 +343,7 @@ def _read_runs(
     for source, folder, _ in stamps:
         for stem in store.stems(folder):
             try:
-                store.check(folder, f"numbers/{stem}.parquet")
+                store.check(folder, "numbers", stem)
                 tables.append(of_this_version(store.table(folder, "runs", stem)).assign(source=source))
             except Damaged as error:
                 say(f"{error}; left out of all numbers")
@@ -389,8 +389,8 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:
     """The numbers of runs and of others in the same files: key, measure, statistic, predicted, bin, value."""
     files = _files(chosen)
-    stamps = [stamp(folder / "numbers" / f"{stem}.parquet") for folder, stem in files]
-    return _read_numbers(tuple(files), tuple(stamps))
+    marks = [store.mark(folder, "numbers", stem) for folder, stem in files]
+    return _read_numbers(tuple(files), tuple(marks))
 
 
 def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
@@ -402,7 +402,7 @@ def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
 
 
 @lru_cache(maxsize=8)
-def _read_numbers(paths: tuple[tuple[Path, str], ...], _stamps: tuple[str, ...]) -> pd.DataFrame:
+def _read_numbers(paths: tuple[tuple[Path, str], ...], _marks: tuple[str, ...]) -> pd.DataFrame:
     columns = ("key", *NAMES, "value")
     tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
     together = pa.concat_tables(tables or [NO_NUMBERS])

@@ -1,15 +1,15 @@
 """The stores of runs: tables that anyone can read, written whole or not at all, checked on reading.
 
-    runs/       one row a run: its fields, its scores, its record as JSON
-    numbers/    one row a number: run, measure, statistic, predicted class, bin and value
-    documents/  one row a document of a run: every statistic at default parameters (first seeds of the archive only)
-    against/    one row a document of a run: attention and output beside another run's (seeds, uniform)
-    traces/     <key>.parquet: traces of the corpus's fixed sample of test documents, in the cache of the whole test set
-    MANIFEST    of an archive: SHA-256 of all its files and of the tables beside it; what does not match is refused
+    runs       one row a run: its fields, its scores, its record as JSON
+    numbers    one row a number: run, measure, statistic, predicted class, bin and value
+    documents  one row a document of a run: every statistic at default parameters (first seeds of the archive only)
+    against    one row a document of a run: attention and output beside another run's (seeds, uniform)
+    traces     the corpus's fixed sample of test documents, in the cache the whole test set
 
-data/archive has a file a corpus in the first four folders, and one process at a time writes there. The cache has a file
-a run, named by its key: workers that share it never write the same file, and need no lock. Beside each lies its
-SHA-256, see `files.altered`. The cache alone has weights/<key>.safetensors: both checkpoints of a training.
+data/archive has a folder of each, with a Parquet file a corpus (of traces one a run), and MANIFEST: the SHA-256 of all
+its files and of the tables beside it; what does not match is refused. One process at a time writes there. The cache has
+one file a run, runs/<key>.zip of these as Parquet, which is replaced in one step and begins with its SHA-256.
+The cache alone has weights/<key>.safetensors: both checkpoints of a training.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ import os
 import shutil
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -40,11 +41,10 @@ from attn_lab.data.files import (
     MACHINE,
     altered,
     cache_folder,
-    checksum_file,
     folder_of,
     half_written,
+    replacing,
     say,
-    sha256,
     stamp,
     write_kept,
 )
@@ -64,6 +64,9 @@ FIELDS_BESIDE_NUMBERS = (
     "data",
 )
 """Columns of `numbers` that say of which run a number is; all fields stand in `runs`."""
+
+SUM = 64
+"""First bytes of a file of the cache: the SHA-256 of the others, as text. Programs that unpack zip pass over them."""
 
 NAMES = ("measure", "statistic", "predicted", "bin")
 """What a number is called."""
@@ -160,47 +163,76 @@ def stores() -> list[Path]:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
+def is_archive(folder: Path) -> bool:
+    """Whether a store is sealed, with a file a corpus; else it has a file a run."""
+    return (folder / MANIFEST).is_file()
+
+
 def stems(folder: Path) -> list[str]:
-    """Names of the files of every layer of a store: corpora in an archive, keys in a cache."""
-    settle(folder)
-    return sorted(path.stem for path in (folder / "runs").glob("*.parquet"))
+    """Names of the files of a store: corpora in an archive, keys in a cache."""
+    if is_archive(folder):
+        settle(folder)
+    return sorted(path.stem for path in (folder / "runs").glob("*.parquet" if is_archive(folder) else "*.zip"))
+
+
+def file_of(folder: Path, layer: str, stem: str) -> Path:
+    """The file of a store that holds a layer."""
+    return folder / layer / f"{stem}.parquet" if is_archive(folder) else folder / "runs" / f"{stem}.zip"
+
+
+def mark(folder: Path, layer: str, stem: str) -> str:
+    """Another where the file of a layer is another; '' without one."""
+    path = file_of(folder, layer, stem)
+    return stamp(path) if path.is_file() else ""
 
 
 def table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None = None) -> pa.Table:
     """One file of a layer, an empty table where there is none; Damaged where it is not what was written."""
-    name = f"{layer}/{stem}.parquet"
     try:
-        return _table(folder, name, columns, stamp(folder / name))
+        return _table(folder, layer, stem, columns, mark(folder, layer, stem))
     except FileNotFoundError:
         return pa.table({"key": pa.array([], pa.string())})
 
 
 @lru_cache(maxsize=16)
-def _table(folder: Path, name: str, columns: tuple[str, ...] | None, _stamp: str) -> pa.Table:
-    return parquet(folder, name, columns)
+def _table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None, _mark: str) -> pa.Table:
+    return parquet(folder, layer, stem, columns)
 
 
-def parquet(folder: Path, name: str, columns: tuple[str, ...] | None = None) -> pa.Table:
-    """A Parquet file of a store; Damaged where it does not match the manifest or the sums of its own pages."""
-    data = sealed(folder, name)
+def parquet(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None = None) -> pa.Table:
+    """A table of a store; Damaged where it does not match the manifest or its checksums, FileNotFoundError without."""
+    data = content(folder, layer, stem)
     try:
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read(columns)
     except (OSError, ValueError) as error:
+        path = file_of(folder, layer, stem)
         raise Damaged(
-            f"{folder / name} is unreadable ({one_line(error)}); restore it (git checkout), or delete it and run again"
+            f"{path} is unreadable ({one_line(error)}); restore it (git checkout), or delete it and run again"
         ) from error
 
 
-def check(folder: Path, name: str) -> None:
-    """Damaged where a file of a store is not what was written: in an archive by the manifest, else by reading it."""
-    if (folder / MANIFEST).is_file():
-        sealed(folder, name)
-    else:
-        parquet(folder, name)
+def content(folder: Path, layer: str, stem: str) -> bytes:
+    """The Parquet file of a layer. FileNotFoundError where there is none, Damaged where it is not what was written."""
+    if is_archive(folder):
+        return sealed(folder, f"{layer}/{stem}.parquet")
+    path = file_of(folder, layer, stem)
+    data = path.read_bytes()
+    if hashlib.sha256(data[SUM:]).hexdigest().encode() != data[:SUM]:
+        raise Damaged(f"{path} is not what was stored, so it is refused; run it again with --fresh")
+    with zipfile.ZipFile(io.BytesIO(data)) as run:
+        if f"{layer}.parquet" in run.namelist():
+            return run.read(f"{layer}.parquet")
+    raise FileNotFoundError(path)
+
+
+def check(folder: Path, layer: str, stem: str) -> None:
+    """Damaged where a file of a store is not what was written."""
+    with suppress(FileNotFoundError):
+        content(folder, layer, stem)
 
 
 @lru_cache(maxsize=16)
-def spans(folder: Path, layer: str, stem: str, _stamp: str) -> dict[str, tuple[int, int]]:
+def spans(folder: Path, layer: str, stem: str, _mark: str) -> dict[str, tuple[int, int]]:
     """Where the rows of each run lie in a file: key -> first row and number of rows; they lie together."""
     whole = table(folder, layer, stem, ("key",))["key"].combine_chunks()
     runs = pc.run_end_encode(whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole)
@@ -213,7 +245,7 @@ def spans(folder: Path, layer: str, stem: str, _stamp: str) -> dict[str, tuple[i
 def keys_in(folder: Path, stem: str) -> list[str]:
     """Keys of the runs of one file of `runs`; of a damaged one its name: who asks for more will hear of the damage."""
     try:
-        return list(spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet")))
+        return list(spans(folder, "runs", stem, mark(folder, "runs", stem)))
     except Damaged:
         return [stem]
 
@@ -227,28 +259,37 @@ def stem_of(folder: Path, key: str) -> str | None:
     """The name of the files that hold a run, None where it is not stored. A path is no key."""
     if Path(key).name != key:
         return None
+    if not is_archive(folder):
+        return key if file_of(folder, "runs", key).is_file() else None
     settle(folder)
-    if (folder / "runs" / f"{key}.parquet").is_file():
-        return key
     words = key.split("-")
     corpora = ("-".join(words[:count]) for count in range(1, len(words)))  # with which the key begins
-    files = (stem for stem in corpora if (folder / "runs" / f"{stem}.parquet").is_file())
+    files = (stem for stem in corpora if file_of(folder, "runs", stem).is_file())
     return next((stem for stem in files if key in keys_in(folder, stem)), None)
+
+
+def traces_bytes_of(folder: Path, key: str) -> bytes | None:
+    """The file of a run's traces; None without one."""
+    try:
+        return content(folder, "traces", key)
+    except FileNotFoundError:
+        return None
 
 
 def has_traces(folder: Path, key: str) -> bool:
     """Whether single documents of a run lie in the store."""
-    return (folder / "traces" / f"{key}.parquet").is_file()
+    return traces_bytes_of(folder, key) is not None
 
 
 def read_traces(folder: Path, key: str) -> Traces:
     """The traces of a run that `has_traces`."""
-    return as_traces(parquet(folder, f"traces/{key}.parquet"))
+    return as_traces(parquet(folder, "traces", key))
 
 
 def traces_digest(folder: Path, key: str) -> str:
     """SHA-256 of the file of a run's traces; '' without one."""
-    return sha256(folder / "traces" / f"{key}.parquet") if has_traces(folder, key) else ""
+    data = traces_bytes_of(folder, key)
+    return hashlib.sha256(data).hexdigest() if data else ""
 
 
 def has(folder: Path, key: str) -> bool:
@@ -259,10 +300,9 @@ def has(folder: Path, key: str) -> bool:
 def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
     """A run's rows of a layer with the columns that it has, or None."""
     stem = stem_of(folder, key)
-    path = folder / layer / f"{stem}.parquet"
-    if stem is None or not path.is_file():
+    if stem is None:
         return None
-    at = spans(folder, layer, stem, stamp(path))
+    at = spans(folder, layer, stem, mark(folder, layer, stem))
     if key not in at:
         return None
     columns = ("key", *NAMES, "value") if layer == "numbers" else None
@@ -278,7 +318,7 @@ def read_record(folder: Path, key: str) -> dict:
     try:
         if stem is None:
             raise LookupError("there is none")
-        first, _ = spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet"))[key]
+        first, _ = spans(folder, "runs", stem, mark(folder, "runs", stem))[key]
         records = table(folder, "runs", stem, ("key", "record"))["record"]
         record = json.loads(records[first].as_py())
         if record["key"] != key or not isinstance(record["run"], dict):
@@ -321,14 +361,27 @@ def archived_data(corpus: str, options: object) -> str | None:
 
 
 def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | bytes | None = None) -> None:
-    """Put a run into a store of one file a run, in one step. tables: layer -> table, each with a column key."""
-    files: dict[str, bytes | None] = {f"{layer}/{key}.parquet": None for layer in LAYERS}
-    files |= {f"{layer}/{key}.parquet": table_bytes(rows) for layer, rows in tables.items() if len(rows)}
-    files[f"traces/{key}.parquet"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
-    sums = {}
-    for name, data in files.items():
-        sums[checksum_file(Path(name)).as_posix()] = data and hashlib.sha256(data).hexdigest().encode()
-    commit(folder, key, sums | files)
+    """Put a run into a cache, in one step. tables: layer -> table, each with a column key."""
+    files = {layer: table_bytes(rows) for layer, rows in tables.items() if len(rows)}
+    if traces is not None:
+        files["traces"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as run:
+        for layer, data in files.items():
+            run.writestr(f"{layer}.parquet", data)
+    try:
+        with replacing(folder / "runs" / f"{key}.zip") as file:
+            file.write(hashlib.sha256(whole.getvalue()).hexdigest().encode())
+            file.write(whole.getvalue())
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def unwritable(folder: Path, error: OSError) -> AttnError:
+    """A store that cannot be written."""
+    name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
+    reason = f"cannot write to {folder} ({error.strerror})"
+    return AttnError(f"{reason}; make it writable or set {name} to another folder")
 
 
 DECIDED = ".decided"
@@ -375,14 +428,13 @@ def staging(folder: Path, label: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f"{half_written()}{label}.", dir=folder))
     except OSError as error:
-        name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
-        reason = f"cannot write to {folder} ({error.strerror})"
-        raise AttnError(f"{reason}; make it writable or set {name} to another folder") from error
+        raise unwritable(folder, error) from error
 
 
 def sweep_away(folder: Path) -> None:
-    """Finish what dead writers of a store had decided, and remove what they have left half-written."""
-    settle(folder)
+    """Finish what dead writers of an archive had decided, and remove what they have left half-written."""
+    if is_archive(folder):
+        settle(folder)
     remove_half_written(folder)
 
 
@@ -411,14 +463,9 @@ def manifest(folder: Path) -> dict[str, str] | None:
 
 
 def sealed(folder: Path, name: str) -> bytes:
-    """A file's bytes; Damaged where they are not those that the folder's manifest names or, in a cache, the checksum
-    beside the file."""
+    """A file's bytes; Damaged where they are not those that the archive's manifest names."""
     sums = manifest(folder)
     path = folder / name
-    if sums is None and altered(path):
-        settle(folder)  # is it being replaced?
-        if altered(path):
-            raise Damaged(f"{path} is not what was stored, so it is refused; run it again with --fresh")
     data = path.read_bytes()
     if sums is not None and sums.get(name) != hashlib.sha256(data).hexdigest():
         raise Damaged(

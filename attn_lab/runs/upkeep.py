@@ -10,21 +10,21 @@ import pyarrow.compute as pc
 from filelock import FileLock
 
 from attn_core.errors import AttnError
-from attn_lab.data.files import checksum_file, replacing, sha256
+from attn_lab.data.files import replacing, sha256
 from attn_lab.runs.store import (
     LAYERS,
     MANIFEST,
     commit,
+    file_of,
     has_traces,
     manifest,
-    parquet,
     read_record,
     read_traces,
     rows_of,
-    sealed,
     settle,
     table,
     table_bytes,
+    traces_bytes_of,
 )
 
 
@@ -58,18 +58,14 @@ def by_key(parts: list[pa.Table]) -> pa.Table:
 
 
 def files_of_run(folder: Path, key: str) -> tuple[dict[str, pa.Table], bytes | None]:
-    """A run of a store of one file a run, as `write` and `merge` take it: its tables and the file of its traces."""
-    names = {layer: f"{layer}/{key}.parquet" for layer in LAYERS}
-    tables = {layer: parquet(folder, name) for layer, name in names.items() if (folder / name).is_file()}
-    return tables, sealed(folder, f"traces/{key}.parquet") if has_traces(folder, key) else None
+    """A run of a cache, as `merge` takes it: its tables and the file of its traces."""
+    tables = {layer: table(folder, layer, key) for layer in LAYERS}
+    return {layer: rows for layer, rows in tables.items() if len(rows)}, traces_bytes_of(folder, key)
 
 
 def remove(folder: Path, key: str) -> None:
-    """Remove a run from a store of one file a run."""
-    for layer in ("runs", *LAYERS, "traces"):  # without its row of `runs` it is stored no more
-        path = folder / layer / f"{key}.parquet"
-        path.unlink(missing_ok=True)
-        checksum_file(path).unlink(missing_ok=True)
+    """Remove a run from a cache."""
+    file_of(folder, "runs", key).unlink(missing_ok=True)
 
 
 def plain(rows: pa.Table) -> pa.Table:
