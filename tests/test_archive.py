@@ -93,8 +93,8 @@ def rows_alone(key, frame) -> pa.Table:
 
 def test_a_record_that_tells_another_story_and_files_that_are_not_whole_are_refused(tmp_path):
     stored(tmp_path)
-    damage(tmp_path / "traces" / "toy.parquet")
-    with pytest.raises(Damaged, match=r"traces/toy\.parquet is not what was stored"):
+    damage(tmp_path / "runs" / "toy.zip")
+    with pytest.raises(Damaged, match=r"runs/toy\.zip is not what was stored"):
         store.read(tmp_path, "toy")
     _, _, traces = toy()
     told = tables_of(RECORD | {"accuracy": 0.123})
@@ -141,12 +141,9 @@ def test_rounding_is_close_monotone_and_keeps_specials(a, b):
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("put", [stored, merged])
 @pytest.mark.parametrize("moment", ["staging", "deciding", "moving 0", "moving 1", "moving 2"])
-def test_a_run_is_the_old_one_or_the_new_one_if_its_writer_is_killed_while_it_replaces_it(
-    tmp_path, monkeypatch, put, moment
-):
-    first = put(tmp_path)
+def test_an_archive_is_the_old_one_or_the_new_one_if_its_writer_is_killed(tmp_path, monkeypatch, moment):
+    first = merged(tmp_path)
     calls = []
 
     def killed(*_):
@@ -166,7 +163,7 @@ def test_a_run_is_the_old_one_or_the_new_one_if_its_writer_is_killed_while_it_re
     else:
         monkeypatch.setattr(os, "replace", at_the_third)
     with pytest.raises(KeyboardInterrupt):
-        put(tmp_path, toy_traces(seed=1))
+        merged(tmp_path, toy_traces(seed=1))
     monkeypatch.undo()
     monkeypatch.setattr("psutil.pid_exists", lambda process: False)
     new = toy_traces(seed=1).rounded() if moment.startswith("moving") else first
@@ -174,7 +171,26 @@ def test_a_run_is_the_old_one_or_the_new_one_if_its_writer_is_killed_while_it_re
     upkeep.verify(tmp_path, "toy")
     store.sweep_away(tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name[0] == "." and path.name != ".lock"]
-    assert put is stored or upkeep.faults(tmp_path) == []
+    assert upkeep.faults(tmp_path) == []
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("moment", ["fdopen", "chmod", "replace"])
+def test_a_cached_run_is_the_old_one_if_its_writer_is_killed(tmp_path, monkeypatch, moment):
+    first = stored(tmp_path)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, moment, killed)
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # nothing after the kill is done by the writer
+    with pytest.raises(KeyboardInterrupt):
+        stored(tmp_path, toy_traces(seed=1))
+    monkeypatch.undo()
+    monkeypatch.setattr("psutil.pid_exists", lambda process: False)
+    np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, first.score)
+    store.sweep_away(tmp_path)
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["toy.zip"]
 
 
 def damage(path):

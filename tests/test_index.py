@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -286,26 +285,6 @@ def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_
         store.write(store.cache_store(), result.key, tables | {"runs": older})
     later(folder if place == "archive" else store.cache_store())
     assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
-
-
-def test_runs_of_the_cache_as_it_was_before_the_tables_are_taken_over(folder, capsys):
-    """runs/<key>/record.json and traces.parquet; a damaged one is left and named."""
-    result = obtain(tiny(), progress=False)
-    cache = store.cache_store()
-    stored = store.read(cache, tiny().key)
-    old = cache / "runs" / tiny().key
-    old.mkdir()
-    (cache / "traces" / f"{tiny().key}.parquet").rename(old / "traces.parquet")
-    upkeep.remove(cache, tiny().key)
-    record = result.record | {"files": {"traces.parquet": stored.digest}}
-    (old / "record.json").write_text(json.dumps(record))
-    shutil.copytree(old, cache / "runs" / "damaged")
-    (cache / "runs" / "damaged" / "traces.parquet").write_bytes(b"x")
-    again = obtain(tiny())
-    assert again.source == "cache" and again.record == result.record and again.digest == stored.digest
-    np.testing.assert_array_equal(again.traces.score, stored.traces.score)
-    pd.testing.assert_frame_equal(again.numbers, stored.numbers)
-    assert not old.exists() and "damaged is damaged" in capsys.readouterr().err
 
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):

@@ -155,7 +155,7 @@ def environment(device: str) -> dict:
 def commit() -> str:
     """The commit of the package's own repository, else its version: another repository that lies around an installed
     package says nothing of it."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     if (root / ".git").exists() and (root / "book" / "attn_book").is_dir():
         ask = ["git", "rev-parse", "--short", "HEAD"]
         try:

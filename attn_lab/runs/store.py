@@ -130,7 +130,7 @@ def find_archive() -> Path | None:
         folder = parent / "data" / "archive"
         if (folder / MANIFEST).is_file() and any(folder.glob("runs/*.parquet")):
             return folder
-    folder = Path(__file__).parents[1] / "data" / "archive"
+    folder = Path(__file__).parents[2] / "data" / "archive"
     return folder if folder.is_dir() else None
 
 
@@ -144,7 +144,7 @@ def archive_folder() -> Path:
 def reported_folder() -> Path:
     """data/reported: beside the archive, else beside that of the package."""
     archive = find_archive()
-    for folder in (archive and archive.resolve().parent, Path(__file__).parents[1] / "data"):
+    for folder in (archive and archive.resolve().parent, Path(__file__).parents[2] / "data"):
         if folder and (folder / "reported" / "tolerances.csv").is_file():
             return folder / "reported"
     raise AttnError("no data/reported found here or above; run in the repository or set ATTN_ARCHIVE to its archive")
@@ -263,7 +263,7 @@ def stem_of(folder: Path, key: str) -> str | None:
         return key if file_of(folder, "runs", key).is_file() else None
     settle(folder)
     words = key.split("-")
-    corpora = ("-".join(words[:count]) for count in range(1, len(words)))  # with which the key begins
+    corpora = ("-".join(words[:count]) for count in range(1, len(words) + 1))  # with which the key begins
     files = (stem for stem in corpora if file_of(folder, "runs", stem).is_file())
     return next((stem for stem in files if key in keys_in(folder, stem)), None)
 
