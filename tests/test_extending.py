@@ -96,9 +96,8 @@ def test_a_result_knows_its_words_and_gives_its_model():
     again = trace(result.model, data.splits["test"], gradient=False, progress=False, vocabulary=data.vocabulary)
     np.testing.assert_array_equal(again.rounded().score, result.traces.score)
     assert again.words(3) == result.traces.words(3)
-    stored = store.read(store.cache_store(), SMALL.key)
-    assert stored.model.decoder.weight.equal(result.model.decoder.weight)
-    assert "spell" not in str(pq.read_schema(store.cache_store() / "traces" / f"{SMALL.key}.parquet").names)
+    assert obtain(SMALL).model.decoder.weight.equal(result.model.decoder.weight)
+    assert "spell" not in store.table(store.cache_store(), "traces", SMALL.key).column_names
 
 
 def test_words_that_are_not_at_hand_are_told_in_a_line(monkeypatch, tmp_path):

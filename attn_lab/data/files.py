@@ -62,11 +62,11 @@ def folder_of(variable: str) -> Path | None:
 
 def machine() -> str:
     """Another on every machine and in every container: each numbers its processes anew, and may share a folder."""
-    told = [platform.node()]
+    names = [platform.node()]
     with suppress(OSError):  # Linux's
-        told.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
-        told.append(os.readlink("/proc/self/ns/pid"))
-    return digest(told)[:16]
+        names.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        names.append(os.readlink("/proc/self/ns/pid"))
+    return digest(names)[:16]
 
 
 def digest(values) -> str:

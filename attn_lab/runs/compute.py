@@ -97,12 +97,12 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, f
         devices = range(torch.cuda.device_count())
         with torch.random.fork_rng(devices), threads(count):  # afterwards as before
             torch.manual_seed(run.seed)
-            found = fit(run, data, matrix, progress, *weights)
+            result = fit(run, data, matrix, progress, *weights)
         keep_memory()  # the optimiser's is free now
-        training = {"history": found.history, "seconds": time.perf_counter() - start, "threads": count}
+        training = {"history": result.history, "seconds": time.perf_counter() - start, "threads": count}
         if kept:
-            store.write_weights(weights_key(run), found.weights, training, inputs)
-        return found.weights, training
+            store.write_weights(weights_key(run), result.weights, training, inputs)
+        return result.weights, training
 
 
 def has_weights(run: Run) -> bool:

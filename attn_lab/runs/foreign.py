@@ -86,10 +86,10 @@ def registered(field: str) -> tuple[str, ...]:
 
 def versions(run) -> dict[str, str]:
     """Field -> version, of the names in a run that are the user's: what its key holds of them."""
-    found = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
+    registered_as = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
     if encoding.is_foreign(run.corpus):
-        found["corpus"] = found["corpus"] or ""
-    return {f"version of {field}": version for field, version in found.items() if version is not None}
+        registered_as["corpus"] = registered_as["corpus"] or ""
+    return {f"version of {field}": version for field, version in registered_as.items() if version is not None}
 
 
 def unversioned(run) -> str:
@@ -182,8 +182,8 @@ def read_file(path: Path) -> dict:
 
         return dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # each library has its own
-        told = f"cannot read weights from {path}: {one_line(error)}"
-        raise AttnError(f"{told}; save model.state_dict() as .safetensors") from error
+        reason = f"cannot read weights from {path}: {one_line(error)}"
+        raise AttnError(f"{reason}; save model.state_dict() as .safetensors") from error
 
 
 PLUGINS = "ATTN_PLUGINS"
