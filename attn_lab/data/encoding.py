@@ -145,7 +145,7 @@ class Arrays:
         marks = ["all"] if self.vocabulary_from == "all" else []
         for name, value in self.options.items():
             if value != self.parameters[name].default:
-                marks.append(str(value))
+                marks.append(f"{name}={value}")
         return files.cache_folder() / "arrays" / "-".join([self.entry.name, *marks])
 
     def source(self) -> dict[str, str] | None:

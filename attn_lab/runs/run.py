@@ -9,7 +9,7 @@ from pathlib import Path
 from attn_core.errors import AttnError
 from attn_lab.data import catalogue
 from attn_lab.data.catalogue import schedule
-from attn_lab.data.files import digest, sha256
+from attn_lab.data.files import digest, sha256, stamp
 from attn_lab.runs import foreign
 
 RECIPE = 1
@@ -328,11 +328,15 @@ def option_pairs(options: object) -> tuple[tuple[str, object], ...]:
     raise AttnError(f"options must be pairs of a name and one value, got {options!r}")
 
 
-@lru_cache
 def vectors_identity(vectors: str) -> str:
     """A recipe's name, or the SHA-256 of a vector file: never a path, which says nothing of what is in it."""
-    file = Path(vectors)
-    return vectors if vectors in catalogue.RECIPES or not file.is_file() else f"sha256:{sha256(file)}"
+    file = Path(vectors).absolute()
+    return vectors if vectors in catalogue.RECIPES or not file.is_file() else _checksum(file, stamp(file))
+
+
+@lru_cache
+def _checksum(file: Path, _stamp: str) -> str:
+    return f"sha256:{sha256(file)}"
 
 
 def other_seed(run: Run) -> Run:
