@@ -175,7 +175,6 @@ def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(
 def test_the_name_of_a_recipe_never_means_a_file(tmp_path, monkeypatch):
     keys = {name: Run("sst", vectors=name).key for name in RECIPES}
     monkeypatch.chdir(tmp_path)
-    vectors_identity.cache_clear()
     for name in RECIPES:
         (tmp_path / name).write_text("a 1 2 3\n")
         assert Run("sst", vectors=name).key == keys[name]
