@@ -88,7 +88,7 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
     own = encode("sst").fingerprint
     assert identity("sst", ()) == own
     monkeypatch.delenv("ATTN_DATA")
-    assert identity("sst", ()) is identity("imdb", ()) is identity("adr", ()) is None and files.own_tables("sst") == []
+    assert identity("sst", ()) is identity("imdb", ()) is None and files.own_tables("sst") == []
     with pytest.raises(AttnError, match="no data for corpus 'sst'"), monkeypatch.context() as context:
         context.setattr(official, "fetch", lambda *_: (_ for _ in ()).throw(OSError("no network")))
         encode("sst")

@@ -41,11 +41,6 @@ def documents(lengths) -> Documents:
         (cleaning.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
         (cleaning.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
         (cleaning.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
-        (
-            cleaning.clean_clinical,
-            "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... ok - - now??",
-            "seen on <DE> by dr. <DE> : - bp qqq . ok - now ?",
-        ),
     ],
 )
 def test_cleaners_by_hand(clean, raw, tokens):

@@ -126,7 +126,7 @@ def command_lines(draw):
     command = pick("run", "run", "numbers", "execute", "execute", "read", "sweep", "corpora", "any")
     words = [] if command == "any" else [command]
     if command == "run":
-        words += ["--corpus", pick("planted", "sst", "adr", draw(VALUE))]
+        words += ["--corpus", pick("planted", "sst", "imdb", draw(VALUE))]
         for _ in range(draw(st.integers(0, 3))):
             name, value = pick(*FIELDS, "options.n_train", "options.seed", draw(VALUE)), draw(VALUE)
             words += [f"--{name}", value] if draw(st.booleans()) else ["--set", f"{name}={value}"]
@@ -203,33 +203,3 @@ CELL = st.sampled_from(
         "x" * 200,
     ]
 )
-TABLES = {
-    "adr": {"adr/adr_dataset.csv": ["text", "label", "exp_split"]},
-    "anemia": {
-        "mimic/NOTEEVENTS.csv": ["hadm_id", "chartdate", "category", "description", "iserror", "text"],
-        "mimic/DIAGNOSES_ICD.csv": ["hadm_id", "icd9_code"],
-    },
-}
-TABLES["diabetes"] = TABLES["anemia"] | {f"mimic/{s}_50_hadm_ids.csv": ["hadm_id"] for s in ("train", "dev", "test")}
-
-
-@st.composite
-def tables(draw):
-    """A corpus and its files: heads, rows of cells that may fit them, and damage."""
-    corpus, found = draw(st.sampled_from(sorted(TABLES))), {}
-    for name, head in TABLES[corpus].items():
-        rows = draw(st.lists(st.lists(CELL, min_size=len(head), max_size=len(head)), max_size=6))
-        comma, end = draw(st.sampled_from(",,\t")), draw(st.sampled_from(["\n", "\r\n"]))
-        data = end.join(comma.join(row) for row in [head, *rows]).encode(draw(st.sampled_from(["utf-8", "latin-1"])))
-        found[name] = draw(damaged(data)) if draw(st.integers(0, 3)) == 0 else data
-    return corpus, found
-
-
-@examples(0.25)
-@given(tables())
-def test_tables(tmp_path, table):
-    corpus, found = table
-    for path, data in ((tmp_path / name, data) for name, data in found.items()):
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
-    run("run", "--corpus", corpus, "--encoder", "average")

@@ -13,7 +13,7 @@ from attn_lab.data import encode, files
 from attn_lab.data import vectors as module
 from attn_lab.data.catalogue import CATALOGUE, RECIPES, VECTORS
 from attn_lab.data.vectors import vectors
-from attn_lab.runs.run import Run, vectors_identity
+from attn_lab.runs.run import Run
 
 WIDTH = 300
 WORDS = (*SPECIALS, "bad", "good", "unheard")

@@ -16,8 +16,6 @@ from unicodedata import normalize
 _MARKS = r"\u0300-\u036f"  # accents that no letter is composed with: they stay in the word
 _NON_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _DIGIT = re.compile(r"\d")
-_DEIDENTIFIED = re.compile(r"\[ ?\* ?\*.*?\* ?\* ?\]")
-_REPEATED = re.compile(r"([^\w\s]|_)(?:\s*\1)+")
 _WORD = re.compile(rf"_|[^\W_](?:[\w{_MARKS}]*(?:[^\W_]|[{_MARKS}]))?")
 _UNIT = re.compile(
     r"(?<=[0-9])((?:[kdcm]?m[²³]?)|ha|µm|nm|yd|in|ft|k?g|[mµ]g|t|lb|oz|kmh|mph|hPa|Pa|mbar|[mkgt]b|[MKGT]B?)$"
@@ -97,13 +95,6 @@ def clean_keras(text: str) -> list[str]:
     """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took: lower case, punctuation
     (not the apostrophe), tabs and line ends to blanks, split at blanks; other white space stays inside a word."""
     return [word for word in composed(text).lower().translate(_KERAS_FILTER).split(" ") if word]
-
-
-def clean_clinical(text: str) -> list[str]:
-    """A MIMIC-III note -> tokens (J&W): spaCy, lower case, then on the tokens joined by blanks: a de-identified stretch
-    ``[** … **]`` -> ``<DE>``, a run of one repeated sign -> that sign, tokens with a digit -> ``qqq``."""
-    joined = _DEIDENTIFIED.sub("<DE>", " ".join(clean_lower(text)))
-    return mask_digits(_REPEATED.sub(r"\1 ", joined).split())
 
 
 def simple_tokens(text: str) -> list[str]:

@@ -39,6 +39,11 @@ def is_foreign(corpus: str) -> bool:
 
 def preparer(corpus: str) -> Callable[..., Prepared]:
     """The function that gives the texts of a data set; AttnError where there is none."""
+    entry = catalogue.corpus(corpus)
+    if corpus not in PREPARE and entry.own:
+        raise AttnError(
+            f"the texts of '{corpus}' are not passed on ({entry.origin}); name a table of yours by corpus_of"
+        )
     if corpus not in PREPARE:
         raise AttnError(f"corpus '{corpus}' has an entry and no function; attn_lab.register_corpus takes both")
     return PREPARE[corpus]
@@ -132,8 +137,7 @@ class Arrays:
     def kept(self) -> bool:
         """Whether they are kept: made of files, by the package's own code or by a version of another's."""
         name = self.entry.name
-        made_of_files = bool(self.entry.files or self.entry.own)
-        if not made_of_files or self.options.get("source") == "generated":
+        if not self.entry.files or self.options.get("source") == "generated":
             return False
         if is_foreign(name):
             return bool(VERSIONS.get(name)) and self.source() is not None
@@ -153,8 +157,7 @@ class Arrays:
         paths = files.found(self.entry)
         if not paths:
             return None
-        mark = files.stamp if self.entry.own else files.sha256  # own files: too large for a checksum at each start
-        marks = {part: mark(path) for part, path in paths.items()}
+        marks = {part: files.sha256(path) for part, path in paths.items()}
         if is_foreign(self.entry.name):
             marks["code"] = VERSIONS[self.entry.name] + repr(self.entry)
         return marks

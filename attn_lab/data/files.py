@@ -184,13 +184,9 @@ def table_in(folder: Path, name: str) -> Path | None:
 
 def locate(entry: catalogue.Corpus, file: str) -> Path | None:
     """Where a file of a set lies: named by its split, under $ATTN_DATA (the whole set before its sample) or in the
-    local cache; of a set of the user's own files under its own name, plain or with .gz. None if it is nowhere;
-    AttnError where $ATTN_DATA has the set's folder and the split is not in it."""
+    local cache. None if it is nowhere; AttnError where $ATTN_DATA has the set's folder and the split is not in it."""
     data = data_folder()
     name = str(entry.folder)
-    if entry.own:
-        paths = [data / name / f"{file}{ending}" for ending in ("", ".gz")] if data else []
-        return next(filter(Path.is_file, paths), None)
     for folder in [data / name for name in (entry.folder, entry.sample) if data and name]:
         if folder.is_dir():
             if path := table_in(folder, file):
@@ -205,7 +201,7 @@ def locate(entry: catalogue.Corpus, file: str) -> Path | None:
 def found(entry: catalogue.Corpus) -> dict[str, Path] | None:
     """Every file of a set and where it lies; None if one is missing."""
     paths = {}
-    for file in entry.own or entry.files:
+    for file in entry.files:
         path = locate(entry, file)
         if path is None:
             return None
@@ -222,6 +218,5 @@ def own_tables(*corpora: str) -> list[Path]:
     """The tables of some data sets that are read from $ATTN_DATA."""
     paths: list[Path] = []
     for entry in map(catalogue.corpus, corpora):
-        if not entry.own:
-            paths += (found(entry) or {}).values()
+        paths += (found(entry) or {}).values()
     return [path for path in paths if data_folder() in path.parents]

@@ -238,11 +238,8 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
     """The raw table of a split, text as published; columns as the catalogue names them. AttnError for an unknown corpus
     or split, a set without tables, a damaged file, or data found nowhere."""
     entry = catalogue.corpus(corpus)
-    if entry.generated or entry.own:
-        raise AttnError(
-            f"corpus '{corpus}' is {'generated' if entry.generated else 'made from your own files'} and has no tables; "
-            f"use encode('{corpus}')"
-        )
+    if entry.generated:
+        raise AttnError(f"corpus '{corpus}' is generated and has no tables; use encode('{corpus}')")
     if split not in entry.files:
         raise AttnError(f"corpus '{corpus}' has no split '{split}'; it has {', '.join(entry.files)}")
     path = locate(entry, split)

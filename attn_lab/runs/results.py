@@ -113,12 +113,11 @@ def other_data(run: Run, folder: Path) -> str:
     """
     entry = catalogue.corpus(run.corpus)
     own = files.own_tables(run.corpus)
-    made_of_files = (entry.files or entry.own) and not entry.generated
-    if not made_of_files or (folder != store.cache_store() and not own):
+    if entry.generated or not entry.files or (folder != store.cache_store() and not own):
         return ""
     stored = store.read_record(folder, run.key).get("fingerprints", {}).get("data")
     now = encoding.identity(run.corpus, run.options)
-    taken_without_texts = now is None and (entry.own or stored in catalogue.FINGERPRINTS)
+    taken_without_texts = now is None and stored in catalogue.FINGERPRINTS
     if stored in (None, now) or taken_without_texts:
         return ""
     here = f"'{run.corpus}' here is {now[:12]}" if now else f"'{run.corpus}' is not here"
