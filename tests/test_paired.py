@@ -14,7 +14,6 @@ from plain_network import random_documents, random_model, random_paired, random_
 from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.fast import bilstm
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.tracing import forward, trace
@@ -168,28 +167,6 @@ def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
     with torch.no_grad():
         together = model(*tensors(order)).softmax(1)
     np.testing.assert_allclose(together, plain.outputs_of(model, documents)[order], atol=1e-10)
-
-
-def test_scores_far_apart_take_a_second_pass(monkeypatch):
-    """Scores in the hundreds: the number subtracted before the exponential is then not near enough their maximum."""
-    model, documents = small("lstm", "dot"), random_pairs(LENGTHS, 30)
-    with torch.no_grad():
-        for parameter in model.query_encoder.parameters():
-            parameter.mul_(30.0)
-        model.attention.scale = 1000.0
-    passes = []
-    staircase = bilstm.staircase
-
-    def counted(*arguments, **named):
-        passes.append(1)
-        return staircase(*arguments, **named)
-
-    monkeypatch.setattr(bilstm, "staircase", counted)
-    found = trace(model, documents, progress=False).leave_one_out
-    assert len(passes) > 2  # one per direction, and again
-    with plainly():
-        expected = trace(model, documents, gradient=False, progress=False).leave_one_out
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("cnn", "dot"), ("average", "uniform")])

@@ -9,19 +9,18 @@ deletion changes from the shortened text, encoded anew.
     chunks     texts of like length side by side, in threads
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from attn_core.device import fitting
 from attn_core.documents import Documents, flat
 from attn_core.errors import AttnError, say
-from attn_core.models.classifier import Classifier, Tensors
+from attn_core.models.classifier import Classifier, Tensors, weighted_sum
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
 from attn_core.traces import Traces, cut, output_change, with_ties
@@ -29,16 +28,13 @@ from attn_core.tracing.arguments import at_positions, check, evaluating, inputs
 from attn_core.tracing.chunks import over_chunks
 from attn_core.tracing.decoder import Decoder, decoder_of
 from attn_core.tracing.items import trace_items
-from attn_core.tracing.texts import reader
+from attn_core.tracing.texts import TextBatch
 
 __all__ = ["at_positions", "forward", "inputs", "trace", "trace_items"]
 
 
 class Budget(NamedTuple):
-    """How much is read side by side: texts make the products large, states are to stay in cache.
-
-    A BiLSTM's are 3 kB a token, and 3.6 kB a deleted word.
-    """
+    """How much is read side by side: texts make the products large, states are to stay in cache."""
 
     texts: int
     tokens: int
@@ -129,8 +125,7 @@ def trace(
     with evaluating(model):
         with torch.inference_mode():
             decoder = decoder_of(model, documents)
-            read = reader(model, documents, gradient)
-        work = partial(read_chunk, read=read, decoder=decoder, gradient=gradient, leave_one_out=leave_one_out)
+        work = partial(read_chunk, model, documents, decoder=decoder, gradient=gradient, leave_one_out=leave_one_out)
         device = decoder.bias.device
         budget = BUDGETS[device.type]
         tokens = budget.tokens_with_deletions if leave_one_out else budget.tokens
@@ -151,32 +146,34 @@ def forward(model: Classifier | Paired | Hierarchical, documents: Documents, pro
     return trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
 
 
-def read_chunk(rows: np.ndarray, read: Callable, decoder: Decoder, gradient: bool, leave_one_out: bool) -> Tensors:
+def read_chunk(
+    model: Classifier | Paired,
+    documents: Documents,
+    rows: np.ndarray,
+    decoder: Decoder,
+    gradient: bool,
+    leave_one_out: bool,
+) -> Tensors:
     """Arrays of the words of B documents of like length, one document after the other.
 
     score (N,), contribution (N, K), gradient (N,), of some encoders gradient_norm (N,), and without: logits (N, K)
-    without each word; of pairs how far the output then lies from the whole text's, (N,). read: of `texts.reader`.
+    without each word; of pairs how far the output then lies from the whole text's, (N,).
     """
     decoder = decoder.take(rows)
     queries = decoder.queries
-    text = read(rows, None if queries is None else queries.summary)
-    score = text.score.masked_fill(~text.real, -torch.inf)  # (L, B), time first
-    attention = score.softmax(0)
-    context = (attention[..., None] * text.contribution).sum(0)  # (B, K)
+    text = TextBatch(model, documents, rows, None if queries is None else queries.summary)
+    attention = text.score.softmax(-1)  # (B, L)
+    context = weighted_sum(attention, text.contribution)  # (B, K)
 
-    arrays = {"score": score, "contribution": text.contribution}
+    arrays = {"score": text.score, "contribution": text.contribution}
     if gradient:
         arrays |= text.importances(attention, decoder.slope(context))
     if leave_one_out:
-        logits = decoder.logits(text.contexts_without())  # (n + 1 or L, B, K)
+        contexts = text.contexts_without().transpose(0, 1)  # (L, B, K)
+        logits = decoder.logits(contexts).transpose(0, 1)
         if queries is None:
             arrays["without"] = logits
         else:
-            difference = logits.softmax(-1) - decoder.logits(context).softmax(-1)
+            difference = logits.softmax(-1) - decoder.logits(context).softmax(-1)[:, None]
             arrays["without"] = 0.5 * difference.abs().sum(-1)  # total variation distance
-    return {name: of_words(values, text.real) for name, values in arrays.items()}
-
-
-def of_words(values: Tensor, real: Tensor) -> Tensor:
-    """The numbers (N, ...) of words from those of positions (up to L, B, ...): one text after the other."""
-    return values.transpose(0, 1)[real[: len(values)].t()]
+    return {name: values[text.mask] for name, values in arrays.items()}

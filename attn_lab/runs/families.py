@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+import attn_lab.more.transformer  # noqa: F401  (registers its encoder)
 from attn_core.device import compute_device
 from attn_core.documents import Documents, Encoded
 from attn_core.models import classifier, hierarchical, paired
