@@ -75,13 +75,6 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
 
 
-@contextmanager
-def differentiable() -> Iterator[None]:
-    """Autograd within inference; without cuDNN, which gives recurrent encoders no gradient outside training mode."""
-    with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        yield
-
-
 def inputs(
     model: Classifier | Paired | Hierarchical,
     documents: Documents,

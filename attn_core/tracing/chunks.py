@@ -39,7 +39,8 @@ def over_chunks(
         delay=2,
         bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} so far, {remaining} left",
     )
-    with bar:
+    # cuDNN gives recurrent encoders no gradient outside training mode.
+    with bar, torch.backends.cudnn.flags(enabled=False):
         for rows, arrays in zip(chunks, in_threads(work, chunks, device), strict=True):
             index = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
             for name, values in arrays.items():

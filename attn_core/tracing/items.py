@@ -11,7 +11,7 @@ from attn_core.documents import Documents, flat
 from attn_core.models.classifier import Tensors, output_slope
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.traces import Traces, cut, output_change, with_ties
-from attn_core.tracing.arguments import check_ids, differentiable, evaluating
+from attn_core.tracing.arguments import check_ids, evaluating
 from attn_core.tracing.chunks import over_chunks
 from attn_core.tracing.decoder import decoder_of
 
@@ -62,7 +62,7 @@ def trace_items(
 
 def read_items(model: Hierarchical, texts: Documents, rows: np.ndarray) -> Tensors:
     """Score (N,), contribution (N, K) and gradient (N,) of the items of some documents."""
-    with differentiable():
+    with torch.inference_mode(False), torch.enable_grad():
         arguments = texts.inputs(rows, model.decoder.weight.device)
         counts = arguments["counts"]
         sentence_lengths = arguments.get("sentence_lengths")

@@ -18,7 +18,6 @@ from attn_core.models.attention import Additive, PairedAdditive, PairedDot, Scal
 from attn_core.models.classifier import Classifier, Tensors, real_tokens, weighted_sum
 from attn_core.models.encoders import Encoder
 from attn_core.models.paired import Paired
-from attn_core.tracing.arguments import differentiable
 
 DELETION_TOKENS = {"cpu": 16_384, "cuda": 131_072}
 """Tokens of shortened texts that are read side by side, where memory allows."""
@@ -53,7 +52,7 @@ class TextBatch:
         """
         h_slope = attention[..., None] * (slope @ self.value)[:, None]  # (B, L, H)
         try:
-            with differentiable():
+            with torch.inference_mode(False), torch.enable_grad():
                 # Tensors of inference mode are barred from autograd: it gets copies.
                 encoder, rows = with_row_per_token(self.model.encoder, self.ids.clone())
                 e = encoder.embedding.weight  # (B L + 1, E)
