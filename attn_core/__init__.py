@@ -42,7 +42,6 @@ __all__ = [
     "distance",
     "hierarchical",
     "optimum",
-    "paired",
     "permutation",
     "removal",
     "search",
@@ -79,7 +78,6 @@ def _on_arrays() -> dict:
 def _on_networks() -> dict:
     from attn_core.models.classifier import build as classifier
     from attn_core.models.hierarchical import build as hierarchical
-    from attn_core.models.paired import build as paired
     from attn_core.tracing import trace
     from attn_core.training import train, weights_of
     from attn_core.training.imitate import Adversary

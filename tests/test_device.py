@@ -63,7 +63,7 @@ def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     expected = trace(model, documents, progress=False)
     rows = np.random.default_rng(0).permutation(len(documents))
     assert_alike(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), expected, 1e-5)
-    for place, value in ((tracing.BUDGETS, tracing.Budget(3, 20, 20)), (texts.DELETION_TOKENS, 20)):
+    for place, value in ((tracing.BUDGETS, (3, 20, 20)), (texts.DELETION_TOKENS, 20)):
         monkeypatch.setitem(place, "cpu", value)
     monkeypatch.setattr(items, "WORDS", 9)
     monkeypatch.setattr(items, "DOCUMENTS", 2)

@@ -12,7 +12,6 @@ deletion changes from the shortened text, encoded anew.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -33,19 +32,12 @@ from attn_core.tracing.texts import TextBatch
 __all__ = ["at_positions", "forward", "inputs", "trace", "trace_items"]
 
 
-class Budget(NamedTuple):
-    """How much is read side by side: texts make the products large, states are to stay in cache."""
-
-    texts: int
-    tokens: int
-    tokens_with_deletions: int
-
-
 MOST_DELETED = 20_000
 """Words of a text up to which each is left out: that takes the square of their number."""
 
-BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
-"""Kind of device -> budget of a chunk, where memory allows."""
+BUDGETS = {"cpu": (200, 16_384, 1024), "cuda": (8192, 131_072, 16_384)}
+"""Kind of device -> texts, tokens, and tokens that are left out in turn, of a chunk, where memory allows: texts make the
+products large, states are to stay in cache."""
 
 
 def trace(
@@ -125,12 +117,16 @@ def trace(
     with evaluating(model):
         with torch.inference_mode():
             decoder = decoder_of(model, documents)
-        work = partial(read_chunk, model, documents, decoder=decoder, gradient=gradient, leave_one_out=leave_one_out)
+
+        def work(rows: np.ndarray) -> Tensors:
+            of_rows = decoder.take(rows)
+            q = None if of_rows.queries is None else of_rows.queries.summary
+            return read_chunk(TextBatch(model, documents, rows, q), of_rows, gradient, leave_one_out)
+
         device = decoder.bias.device
-        budget = BUDGETS[device.type]
-        tokens = budget.tokens_with_deletions if leave_one_out else budget.tokens
-        tokens = fitting(device, tokens // getattr(model.encoder, "MEMORY", 1))
-        chunks = cut(documents.lengths, budget.texts, tokens)
+        texts, tokens, deleted = BUDGETS[device.type]
+        tokens = fitting(device, (deleted if leave_one_out else tokens) // getattr(model.encoder, "MEMORY", 1))
+        chunks = cut(documents.lengths, texts, tokens)
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
         arrays = over_chunks(work, chunks, costs, lengths, device, progress)
     without = arrays.pop("without", None)
@@ -146,22 +142,12 @@ def forward(model: Classifier | Paired | Hierarchical, documents: Documents, pro
     return trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
 
 
-def read_chunk(
-    model: Classifier | Paired,
-    documents: Documents,
-    rows: np.ndarray,
-    decoder: Decoder,
-    gradient: bool,
-    leave_one_out: bool,
-) -> Tensors:
+def read_chunk(text: TextBatch, decoder: Decoder, gradient: bool, leave_one_out: bool) -> Tensors:
     """Arrays of the words of B documents of like length, one document after the other.
 
     score (N,), contribution (N, K), gradient (N,), of some encoders gradient_norm (N,), and without: logits (N, K)
     without each word; of pairs how far the output then lies from the whole text's, (N,).
     """
-    decoder = decoder.take(rows)
-    queries = decoder.queries
-    text = TextBatch(model, documents, rows, None if queries is None else queries.summary)
     attention = text.score.softmax(-1)  # (B, L)
     context = weighted_sum(attention, text.contribution)  # (B, K)
 
@@ -171,7 +157,7 @@ def read_chunk(
     if leave_one_out:
         contexts = text.contexts_without().transpose(0, 1)  # (L, B, K)
         logits = decoder.logits(contexts).transpose(0, 1)
-        if queries is None:
+        if decoder.queries is None:
             arrays["without"] = logits
         else:
             difference = logits.softmax(-1) - decoder.logits(context).softmax(-1)[:, None]

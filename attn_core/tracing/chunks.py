@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from attn_core.documents import take_ragged
 from attn_core.models.classifier import Tensors
 from attn_core.traces import Arrays
 
@@ -42,7 +43,7 @@ def over_chunks(
     # cuDNN gives recurrent encoders no gradient outside training mode.
     with bar, torch.backends.cudnn.flags(enabled=False):
         for rows, arrays in zip(chunks, in_threads(work, chunks, device), strict=True):
-            index = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+            index, _ = take_ragged(np.arange(starts[-1]), starts, rows)
             for name, values in arrays.items():
                 if name not in results:
                     results[name] = np.empty((starts[-1], *values.shape[1:]), np.float32)
