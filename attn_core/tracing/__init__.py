@@ -36,8 +36,8 @@ MOST_DELETED = 20_000
 """Words of a text up to which each is left out: that takes the square of their number."""
 
 BUDGETS = {"cpu": (200, 16_384, 1024), "cuda": (8192, 131_072, 16_384)}
-"""Kind of device -> texts, tokens, and tokens that are left out in turn, of a chunk, where memory allows: texts make the
-products large, states are to stay in cache."""
+"""Kind of device -> texts, tokens, and tokens that are left out in turn, of a chunk, where memory allows: texts make
+the products large, states are to stay in cache."""
 
 
 def trace(
@@ -120,7 +120,7 @@ def trace(
 
         def work(rows: np.ndarray) -> Tensors:
             of_rows = decoder.take(rows)
-            q = None if of_rows.queries is None else of_rows.queries.summary
+            q = getattr(of_rows.queries, "summary", None)
             return read_chunk(TextBatch(model, documents, rows, q), of_rows, gradient, leave_one_out)
 
         device = decoder.bias.device
