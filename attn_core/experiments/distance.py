@@ -98,4 +98,4 @@ def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
         left, right = sorted(piece)
         if left[0] <= at <= right[0] and left[0] < right[0]:
             values.append(np.interp(at, *zip(left, right, strict=True)))
-    return float(np.mean(values)) if values else np.nan
+    return np.mean(values) if values else np.nan

@@ -87,8 +87,8 @@ def search(
                 gradient()
                 block.adam.step()
 
-            held = block.held[: len(documents)]
-            tokens = block.tokens[: held.sum()]
+            inside = block.inside[: len(documents)]
+            tokens = block.tokens[: inside.sum()]
             repeat = step  # a graph holds no tensors: the step has to live as long as it is replayed
             for number in range(steps):
                 if kind == "cuda" and number == WARM:
@@ -98,7 +98,7 @@ def search(
                     repeat = graph.replay
                 repeat()
                 bar.update(len(tokens))
-            weights[:, tokens] = block.final()[:, : len(documents)][:, held]
+            weights[:, tokens] = block.final()[:, : len(documents)][:, inside]
     return weights
 
 
@@ -168,8 +168,8 @@ class Block:
         self.rows = rows
         self.axis = axis
         position = np.arange(length)
-        self.held = position < traces.lengths[rows, None]  # (B, L) which places hold a token
-        self.tokens = (traces.offsets[rows, None] + position)[self.held]  # (N,) these, in order
+        self.inside = position < traces.lengths[rows, None]  # (B, L) which places hold a token
+        self.tokens = (traces.offsets[rows, None] + position)[self.inside]  # (N,) these, in order
         start = self.pad(starts, -inf)
         k = len(starts)
         self.sums, self.combine = matrices
@@ -193,8 +193,8 @@ class Block:
 
     def pad(self, values: ndarray, fill: float = 0.0) -> ndarray:
         """Numbers of tokens (..., T), filled up at the end, as (..., B, L), or (..., L, B) for axis -2."""
-        padded = np.full((*values.shape[:-1], *self.held.shape), fill, values.dtype)
-        padded[..., self.held] = values[..., self.tokens]
+        padded = np.full((*values.shape[:-1], *self.inside.shape), fill, values.dtype)
+        padded[..., self.inside] = values[..., self.tokens]
         return np.moveaxis(padded, -1, self.axis)
 
     def put_slopes(self) -> None:
@@ -256,7 +256,7 @@ def several_outputs(block: Block, penalty: float, margin: float) -> Callable[[],
         bias = np.where(traces.allowed[rows, None], bias, -inf)
     bias = filled(bias, (len(rows), 1, outputs), -inf)
     p = filled(traces.outputs[rows, None], (len(rows), 1, outputs))
-    value = torch.zeros(*block.held.shape, width)
+    value = torch.zeros(*block.inside.shape, width)
     value[block.real, :units] = tensor(traces.contribution[block.tokens] * np.float32(factor))
 
     def gradient() -> None:
