@@ -1,7 +1,6 @@
 """Where a model is trained and read, and how much fits there side by side."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,11 +10,6 @@ from attn_core.errors import AttnError, one_line
 
 PLENTY = 16 << 30
 """Free bytes of a GPU from which chunks are as large as they get; below, they shrink in proportion."""
-
-MOST_HALVINGS = 12
-
-halvings = 0
-"""How often a GPU's memory ran out in this process: chunks are halved as often."""
 
 
 def compute_device() -> str:
@@ -49,15 +43,4 @@ def fitting(device: torch.device, at_most: int) -> int:
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         at_most = min(at_most, at_most * free // PLENTY)
-    return max(1, at_most >> halvings)
-
-
-def halve(error: torch.cuda.OutOfMemoryError) -> None:
-    """Halve all chunks to come, and say so the first time. AttnError where they are as small as they get."""
-    global halvings
-    halvings += 1
-    if halvings > MOST_HALVINGS:
-        raise AttnError("the GPU has no memory left for a single text; free it, or set ATTN_DEVICE=cpu") from error
-    if halvings == 1:
-        print("the GPU's memory ran out; going on with smaller chunks", file=sys.stderr)
-    torch.cuda.empty_cache()
+    return max(1, at_most)

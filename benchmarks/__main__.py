@@ -1,7 +1,6 @@
 """Speed: seconds of our forms and of plain batched torch, and what the authors' code took elsewhere (recorded).
 
 python -m benchmarks [--keep]      one thread in processor seconds, then all in the clock's; --keep stores the table
-python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --masking            trains with masked words and without, and compares measures of importance
 python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
@@ -10,7 +9,7 @@ python -m benchmarks --vectors             stores headline numbers on PPMI vecto
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
-python -m benchmarks --device cuda [--quick] [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory
+python -m benchmarks --device cuda [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory
 python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
 python -m benchmarks --readings            reads sentences without context, in a transformer, into data/examples
 """
@@ -31,9 +30,6 @@ def main() -> None:
         from benchmarks import on_device
 
         on_device.main(sys.argv[1:])
-    elif asked == "--lengths":
-        table = cost.write(DATA / cost.FILE, " ".join(words))
-        print(table.drop(columns=["machine", "torch", "date"]).to_string())
     elif asked == "--compared":
         from benchmarks import bench_compared
 
@@ -85,14 +81,14 @@ def compare(keep: bool) -> None:
     """Print each row as it is measured; with `keep` store them."""
     from benchmarks import speed
 
-    print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'floor':>9} {'authors’':>9}")
+    print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'authors’':>9}")
     rows = []
     recorded = cost.recorded()
     for row in speed.measure():
         name = f"{row['phase']}, {row['threads']} thread(s)"
         ratio = row["plain"] / row["seconds"]
         authors = recorded.get(row["phase"], float("nan"))
-        seconds = f"{row['seconds']:>9.3g} {row['plain']:>9.3g} {ratio:>7.1f} {row['floor']:>9.3g} {authors:>9.3g}"
+        seconds = f"{row['seconds']:>9.3g} {row['plain']:>9.3g} {ratio:>7.1f} {authors:>9.3g}"
         print(f"{name:>54} {seconds}", flush=True)
         rows.append(row)
     if keep:

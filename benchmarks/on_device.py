@@ -1,8 +1,8 @@
 """A GPU beside the processor: are the numbers the same, in how many seconds, in how much memory.
 
-python -m benchmarks --device cuda [--quick] [--to FILE.csv]
+python -m benchmarks --device cuda [--to FILE.csv]
 
-Generated texts of SST's sizes; with ATTN_DATA in the environment SST itself. Every family of models is read on both:
+Generated texts of SST's sizes. Every family of models is read on both:
 the same weights, random and twice as large as torch's own start, and the largest absolute difference of all numbers;
 beside it what single precision itself costs, the processor's numbers against its own in double precision.
 """
@@ -65,30 +65,26 @@ class Sizes:
     long_searched: int  # long texts that are searched
 
 
-WHOLE = Sizes(parity=200, steps=199, test=1725, long=500, search_steps=500, long_searched=4356)
-QUICK = Sizes(parity=60, steps=40, test=1725, long=100, search_steps=500, long_searched=4356)
+SIZES = Sizes(parity=60, steps=40, test=1725, long=100, search_steps=500, long_searched=4356)
 
 
 def main(words: list[str]) -> None:
     """Measure, print row by row, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1; cpu tries the script alone")
-    parser.add_argument("--quick", action="store_true", help="fewer texts and steps")
-    parser.add_argument("--to", type=Path, help="file of the table, .csv or .json")
+    parser.add_argument("--to", type=Path, help="file of the table")
     options = parser.parse_args(words)
     keep_memory()
     rows = []
     began = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ATTN_CACHE", folder)
-        for row in measure(options.device, QUICK if options.quick else WHOLE):
+        for row in measure(options.device, SIZES):
             rows.append(row)
             print("  ".join(f"{name} {shown(value)}" for name, value in row.items()), flush=True)
     card = torch.cuda.get_device_name(options.device) if torch.cuda.is_available() else "no GPU"
     table = cost.stamped(pd.DataFrame(rows)).assign(card=card, threads=torch.get_num_threads())
-    if options.to is not None and options.to.suffix == ".json":
-        table.to_json(options.to, orient="records", indent=1)
-    elif options.to is not None:
+    if options.to is not None:
         table.to_csv(options.to, index=False, float_format="%.4g")
     print(f"{card}, {perf_counter() - began:.0f} s in all; {table['torch'].iloc[0]}")
 
@@ -103,7 +99,7 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
     parity rounding (largest absolute difference of single from double precision, on the processor)."""
     yield from parity(device, sizes)
     yield from trainings(device)
-    train, test, words = texts(sizes)
+    train, test, words = speed.texts(speed.TRAIN), speed.texts(sizes.test, seed=1), speed.VOCABULARY
     for encoder in ENCODERS:
         yield epoch(device, encoder, train, words, sizes)
     for encoder in ("lstm", "transformer"):
@@ -111,14 +107,6 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
     for encoder in ("lstm", "cnn", "average"):
         yield long_reading(device, encoder, sizes.long)
     yield from searches(device, test, words, sizes)
-
-
-def texts(sizes: Sizes) -> tuple[Documents, Documents, int]:
-    """Training and test texts of SST's sizes, and the words of their vocabulary."""
-    if os.environ.get("ATTN_DATA"):
-        data = encode("sst")
-        return data.splits["train"], data.splits["test"].take(np.arange(sizes.test)), len(data.vocabulary)
-    return speed.texts(speed.TRAIN), speed.texts(sizes.test, seed=1), speed.VOCABULARY
 
 
 @contextmanager

@@ -1,45 +1,22 @@
-"""The work that `make bench` times, in plain torch: padded batches of 32, packed sequences, autograd throughout.
+"""The work that `make bench` times, in plain torch: padded batches of 32, autograd throughout.
 
 So Jain & Wallace's code does it, and so one would write it first. Each function gives the numbers of ours, to rounding.
 """
 
-import copy
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 import torch
 from scipy.stats import kendalltau
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from attn_core.documents import Documents, pad
-from attn_core.models.classifier import Classifier, real_tokens
-from attn_core.models.encoders import BiLSTM
+from attn_core.documents import Documents
+from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces
 from attn_core.tracing import forward
 
 BATCH = 32
-
-
-class Packed(nn.Module):
-    """A BiLSTM as packed sequences through one bidirectional nn.LSTM, with copies of its weights."""
-
-    def __init__(self, encoder: BiLSTM) -> None:
-        super().__init__()
-        self.embedding = encoder.embedding
-        self.width = encoder.width
-        self.lstm = nn.LSTM(encoder.embedding.embedding_dim, encoder.width // 2, batch_first=True, bidirectional=True)
-        weights = dict(encoder.forward_lstm.state_dict())
-        for name, value in encoder.backward_lstm.state_dict().items():
-            weights[f"{name}_reverse"] = value
-        self.lstm.load_state_dict(weights)
-
-    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        e = pack_padded_sequence(self.embedding(ids), lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = self.lstm(e)
-        h, _ = pad_packed_sequence(states, batch_first=True, total_length=ids.shape[1])
-        return h
 
 
 def outputs(model: Classifier, documents: Documents) -> np.ndarray:
@@ -47,84 +24,10 @@ def outputs(model: Classifier, documents: Documents) -> np.ndarray:
     return forward(model, documents).p
 
 
-def packed(model: Classifier) -> Classifier:
-    """A copy of a model with a BiLSTM, its encoder in the plain form."""
-    model = copy.deepcopy(model)
-    model.encoder = Packed(model.encoder)
-    return model
-
-
-def optimisers(model: Classifier, rate: float = 1e-3, decay: float = 1e-5) -> list[torch.optim.Adam]:
-    """Adam with amsgrad for encoder, attention and decoder, each weight on its own, as the authors' library had it."""
-    adams = []
-    for module, module_decay in ((model.encoder, decay), (model.attention, 0.0), (model.decoder, decay)):
-        weights = module.parameters()
-        adams.append(
-            torch.optim.Adam(weights, rate, weight_decay=module_decay, amsgrad=True, foreach=False, fused=False)
-        )
-    return adams
-
-
-def step(model: Classifier, documents: Documents, rows: np.ndarray, adams: list[torch.optim.Adam]) -> float:
-    """One training step on the documents in `rows`; returns the batch's loss."""
-    ids, lengths = map(torch.as_tensor, pad(documents, rows))
-    labels = torch.as_tensor(documents.labels[rows])[:, None].float()
-    loss = nn.functional.binary_cross_entropy_with_logits(model(ids, lengths), labels, reduction="sum")
-    for adam in adams:
-        adam.zero_grad()
-    loss.backward()
-    for adam in adams:
-        adam.step()
-    return loss.item()
-
-
 def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
     """Rows of documents, the shortest first, in batches."""
     order = np.argsort(lengths, kind="stable")
     return [order[start : start + size] for start in range(0, len(order), size)]
-
-
-def batches(documents: Documents) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-    """(rows, ids (B, L), lengths (B,)) of each batch."""
-    for rows in by_length(documents.lengths):
-        yield rows, *map(torch.as_tensor, pad(documents, rows))
-
-
-def evaluate(model: Classifier, documents: Documents) -> np.ndarray:
-    """Probability of class 1, (D,)."""
-    p = np.empty(len(documents))
-    for rows, ids, lengths in batches(documents):
-        p[rows] = model(ids, lengths).sigmoid()[:, 0].detach()
-    return p
-
-
-def gradients(model: Classifier, documents: Documents) -> np.ndarray:
-    """<e_t, dp/de_t> of each word (T,), the attention held constant, by a backward pass through the whole model."""
-    by_batch = []
-    looked_up: list[Tensor] = []
-    hook = model.encoder.embedding.register_forward_hook(lambda module, ids, e: looked_up.append(e))
-    for rows, ids, lengths in batches(documents):
-        h, scores = model.states_and_scores(ids, lengths)
-        looked_up[-1].retain_grad()
-        weights = scores.softmax(-1).detach()
-        model.decoder((weights[:, None] @ h).squeeze(1)).sigmoid().sum().backward()
-        e = looked_up.pop()
-        by_batch.append((rows, real_tokens(ids, lengths), (e.grad * e).sum(-1).detach()))
-    hook.remove()
-    return in_order(documents.word_offsets, by_batch)
-
-
-def leave_one_out(model: Classifier, documents: Documents) -> np.ndarray:
-    """p without each word minus p, (T,): column by column taken out of the whole batch, which is encoded anew."""
-    by_batch = []
-    for rows, ids, lengths in batches(documents):
-        p = model(ids, lengths).sigmoid()
-        change = torch.zeros(ids.shape)
-        for position in range(1, ids.shape[1] - 1):
-            shorter = torch.cat([ids[:, :position], ids[:, position + 1 :]], 1)
-            change[:, position] = (model(shorter, lengths - 1).sigmoid() - p)[:, 0].detach()
-        by_batch.append((rows, real_tokens(ids, lengths), change))
-    return in_order(documents.word_offsets, by_batch)
 
 
 def in_order(offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tensor]]) -> np.ndarray:

@@ -11,7 +11,7 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
-from attn_core.documents import END, START, Documents, batches
+from attn_core.documents import END, START, Documents
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.permutation import permutation
@@ -19,9 +19,8 @@ from attn_core.experiments.search import search
 from attn_core.models.classifier import Classifier, build
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training import descend, jain, keep_memory
 from attn_lab.more.erasure import removals
-from benchmarks import cost, plain
+from benchmarks import plain
 
 FILE = "measured/speed.csv"
 VOCABULARY = 13_826
@@ -29,26 +28,18 @@ TRAIN = 6_355
 TEST = 1_725
 """Words and texts of SST."""
 
-STEPS = 20
 SEARCHED = 20
-"""Steps of training and of search that are timed."""
-
-ALL_STEPS = -(-TRAIN // plain.BATCH)
+"""Steps of the plain search that are timed."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """ours(), plain() -> what each does, and the share of the phase's whole work that it does.
-
-    operations: floating-point operations of the products that the whole work cannot do without, where they are counted.
-    """
+    """ours(), plain() -> what each does; share: of the whole work what the plain one does."""
 
     phase: str
     ours: Callable[[], object]
     plain: Callable[[], object]
     share: float = 1.0
-    share_ours: float = 1.0
-    operations: float = np.nan
 
 
 def texts(count: int, seed: int = 0) -> Documents:
@@ -88,71 +79,11 @@ def items(documents: int = 200, length: int = 180, classes: int = 5, seed: int =
     )
 
 
-def thinned(documents: Documents, every: int) -> Documents:
-    """Each `every`-th batch of like length, from the middle of the first ones."""
-    return documents.take(np.concatenate(plain.by_length(documents.lengths)[every // 2 :: every]))
-
-
-def training() -> Task:
-    """Steps of one model, scaled to an epoch without the passes over dev and test."""
-    documents = texts(TRAIN)
-    model = classifier()
-    written = plain.packed(model)
-    chosen = batches(documents, plain.BATCH, np.random.default_rng(0))[:STEPS]
-    fused = jain.adam(model)
-    adams = plain.optimisers(written)
-    share = STEPS / ALL_STEPS
-
-    def ours() -> None:
-        model.train()
-        for rows in chosen:
-            descend(fused, jain.losses(model, documents, rows))
-
-    def plainly() -> None:
-        for rows in chosen:
-            plain.step(written, documents, rows, adams)
-
-    operations = 3 * sum(products(documents.take(rows)) for rows in chosen) / share
-    return Task("training (one epoch)", ours, plainly, share, share, operations)
-
-
 def tasks() -> Iterator[Task]:
     """All rows, each phase of the authors' code under the name it has in data/reported/baseline_timings.csv."""
-    yield training()
-    model = classifier().eval()
-    documents = texts(TEST)
-    yield from tracing(model, documents)
-    yield from experiments(trace(model, documents, leave_one_out=False, progress=False).rounded())
+    traces = trace(classifier().eval(), texts(TEST), leave_one_out=False, progress=False).rounded()
+    yield from experiments(traces)
     yield erasing(items())
-
-
-def tracing(model: Classifier, documents: Documents) -> Iterator[Task]:
-    """What is read from a model; the plain forms of two phases on every third and twelfth batch."""
-    written = plain.packed(model)
-    forward = products(documents)
-    tokens = documents.lengths.sum()
-    yield Task(
-        "forward pass",
-        lambda: plain.outputs(model, documents),
-        lambda: plain.evaluate(written, documents),
-        operations=forward,
-    )
-    third = thinned(documents, 3)
-    yield Task(
-        "gradients",
-        lambda: trace(model, documents, leave_one_out=False, progress=False),
-        lambda: plain.gradients(written, third),
-        share=third.lengths.sum() / tokens,
-        operations=forward + tokens * cost.RECURRENT,
-    )
-    twelfth = thinned(documents, 12)
-    yield Task(
-        "leave-one-out",
-        lambda: trace(model, documents, gradient=False, progress=False),
-        lambda: plain.leave_one_out(written, twelfth),
-        share=(twelfth.lengths**2).sum() / (documents.lengths**2).sum(),
-        operations=forward + cost.beside(documents.lengths - 2).sum(),
-    )
 
 
 def experiments(traces: Traces) -> Iterator[Task]:
@@ -194,21 +125,8 @@ def erasing(traces: Traces) -> Task:
     )
 
 
-def products(documents: Documents) -> float:
-    """Operations of a forward pass: the input product once a distinct word, the others once a token."""
-    tokens = len(documents.ids) * (cost.RECURRENT + cost.ATTENTION)
-    return float(tokens + len(np.unique(documents.ids)) * cost.INPUT)
-
-
-def product_rate(size: int = 1024) -> float:
-    """Operations a second of a large matrix product in single precision, one thread, here and now."""
-    a, b = torch.randn(2, size, size).unbind()
-    ours, _ = seconds(Task("product", lambda: torch.mm(a, b), lambda: None), 1, patience=0.5)
-    return 2.0 * size**3 / ours
-
-
 def seconds(task: Task, threads: int, patience: float = 2.0) -> tuple[float, float]:
-    """(ours, plain) of the whole work: minima of at least two runs in turn, scaled by the shares that are run.
+    """(ours, plain) of the whole work: minima of at least two runs in turn, the plain one's scaled by its share.
 
     On one thread processor seconds, which other work on the machine hardly changes; on more the clock's.
     """
@@ -221,7 +139,7 @@ def seconds(task: Task, threads: int, patience: float = 2.0) -> tuple[float, flo
         times.append([timed(task.ours, clock), timed(task.plain, clock)])
     torch.set_num_threads(threads_before)
     ours, written = np.min(times, axis=0)
-    return ours / task.share_ours, written / task.share
+    return ours, written / task.share
 
 
 def timed(work: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -232,11 +150,8 @@ def timed(work: Callable[[], object], clock: Callable[[], float]) -> float:
 
 
 def measure() -> Iterator[dict]:
-    """Rows of the table: phase, threads, seconds, plain, floor (of one thread: what its counted products take)."""
-    keep_memory()
-    rate = product_rate()
+    """Rows of the table: phase, threads, seconds, plain."""
     for task in tasks():
         for threads in sorted({1, torch.get_num_threads()}):
             ours, written = seconds(task, threads)
-            floor = task.operations / rate if threads == 1 else np.nan
-            yield {"phase": task.phase, "threads": threads, "seconds": ours, "plain": written, "floor": floor}
+            yield {"phase": task.phase, "threads": threads, "seconds": ours, "plain": written}

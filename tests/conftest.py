@@ -37,7 +37,6 @@ SLOW = {
     "test_commands",
     "test_compared",
     "test_downloaded",
-    "test_fast",
     "test_foreign",
     "test_gallery",
     "test_golden",

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attn_core.errors import AttnError
-from attn_core.experiments.adversarial import adversarial, best_permutation, ceiling, ceilings, exact, expand, mirrored
+from attn_core.experiments.adversarial import adversarial, ceiling, ceilings, exact, expand, mirrored
 from attn_core.experiments.search import search
 from attn_core.measures import LN2, jsd, jsd_ragged
 from attn_core.traces import Traces, sigmoid
+from attn_lab.more.best_permutation import best_permutation
 
 LENGTHS = (1, 2, 3, 5, 5, 8, 13, 30)
 EPSILONS = (0.0, 1e-9, 0.01, 0.05, 0.3, 1.0)
@@ -152,14 +153,15 @@ def test_two_logits_are_one_and_three_are_refused():
 def test_yardsticks_by_hand(monkeypatch):
     monkeypatch.setattr("attn_core.experiments.adversarial.shuffles", lambda *_: np.array([1, 2, 0]))
     traces = one([0.6, 0.3, 0.1], [2.0, 0.0, -2.0])
-    wide, narrow = (adversarial(traces, epsilon, traces.attention).iloc[0] for epsilon in (1.0, 1e-6))
     above = ceilings(traces).iloc[0]
     assert above["ceiling"] == pytest.approx(jsd([0, 0, 1], [0.6, 0.3, 0.1]))
     assert above["ceiling_permutation"] == pytest.approx(jsd([0.1, 0.3, 0.6], [0.6, 0.3, 0.1]))
-    assert wide["jsd_permutation"] == above["ceiling_permutation"]
-    assert narrow["jsd_permutation"] == 0  # only the model's own order keeps the output
+    assert best_permutation(traces, 1.0)["jsd"][0] == above["ceiling_permutation"]
+    assert best_permutation(traces, 1e-6)["jsd"][0] == 0  # only the model's own order keeps the output
     shuffled = one([0.6, 0.3, 0.1], [0.0, -2.0, 2.0])
-    assert narrow["jsd_shuffled"] == pytest.approx(exact(shuffled, 1e-6)["jsd_exact"][0])
+    assert adversarial(traces, 1e-6, traces.attention)["jsd_shuffled"][0] == pytest.approx(
+        exact(shuffled, 1e-6)["jsd_exact"][0]
+    )
 
 
 def test_permutations_are_never_better_than_all_of_them_and_nearly_as_good():

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core.errors import AttnError
 from attn_core.experiments.correlation import correlation, tops
 from attn_core.traces import Traces
 
@@ -25,13 +24,12 @@ def test_by_hand():
         gradient=np.array([0.1, -0.3, 0.2, -0.4], np.float32),
         leave_one_out=np.array([-0.4, 0.3, 0.2, -0.1], np.float32),
     )
-    row = correlation(traces, draws=np.array([1.0, 2, 3, 4])).iloc[0]
+    row = correlation(traces).iloc[0]
     assert row[["doc_id", "label", "predicted", "n"]].tolist() == [7, 1, 1, 4]
     assert row["tau_attention_gradient"] == pytest.approx(4 / 6)
     assert row["p_attention_gradient"] == pytest.approx(8 / 24)
     assert row["tau_attention_loo"] == -1 and row["p_attention_loo"] == pytest.approx(2 / 24)
     assert row["tau_gradient_loo"] == pytest.approx(-4 / 6)
-    assert row["tau_attention_random"] == 1
     assert "tau_attention_norm" not in row
     normed = replace(traces, gradient_norm=np.array([1, 2, 3, 4], np.float32))
     row = correlation(normed).iloc[0]
@@ -65,9 +63,4 @@ def test_weights_too_small_for_a_float_are_still_ranked():
     traces = toy_traces((5,))
     far = replace(traces, score=np.array([-2000, -1500, -1000, -900, 0], np.float32))
     assert (far.attention == 0).sum() == 4
-    assert correlation(far, draws=np.arange(5.0))["tau_attention_random"][0] == pytest.approx(1)
-
-
-def test_wrong_draws_are_named():
-    with pytest.raises(AttnError, match="random numbers of shape"):
-        correlation(toy_traces((3,)), draws=np.zeros(4))
+    assert correlation(replace(far, gradient=np.arange(5.0)))["tau_attention_gradient"][0] == pytest.approx(1)

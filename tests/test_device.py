@@ -2,7 +2,6 @@
 
 import copy
 import sys
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 
@@ -13,13 +12,12 @@ import torch
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
 from attn_core import device, tracing
-from attn_core.errors import AttnError
 from attn_core.experiments.search import search
 from attn_core.fast import search as fast_search
 from attn_core.models import classifier, hierarchical, paired
-from attn_core.tracing import chunks, items, texts, trace
+from attn_core.tracing import items, texts, trace
 from attn_lab.data import encode, files
-from attn_lab.more import pretrained
+from attn_lab.more import pretrained, transformer  # noqa: F401  (registers its encoder)
 from attn_lab.runs import families
 from attn_lab.runs.run import Run
 
@@ -29,7 +27,7 @@ SENTENCES = plain_hierarchical.documents([[3, 2], [4], [1, 5, 2], [2, 2]])
 
 
 def models():
-    """(name, model, its documents): each encoder and attention of the papers, and the slow form of the BiLSTM."""
+    """(name, model, its documents): each encoder and attention."""
     for encoder in ("lstm", "cnn", "average", "none", "transformer"):
         for attention in ("tanh", "dot", "uniform"):
             yield f"{encoder} {attention}", random_model(encoder, attention, 60, width=12), TEXTS
@@ -48,14 +46,10 @@ def assert_alike(found, expected, atol):
         np.testing.assert_allclose(getattr(found, array), getattr(expected, array), rtol=0, atol=atol, err_msg=array)
 
 
-SLOW_AND_FAST = pytest.mark.parametrize("fast", ["0", "1"])
-
-
 @ALL
-@SLOW_AND_FAST
-def test_every_tensor_of_a_reading_is_made_on_the_models_device(name, fast, monkeypatch):
+@pytest.mark.usefixtures("form")
+def test_every_tensor_of_a_reading_is_made_on_the_models_device(name):
     """Here the model's device is the CPU and torch's default another one, whose tensors mix with no others."""
-    monkeypatch.setenv("ATTN_FAST", fast)
     model, documents = MODELS[name]
     expected = trace(model, documents, progress=False)
     with torch.device("meta"):
@@ -69,7 +63,7 @@ def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     expected = trace(model, documents, progress=False)
     rows = np.random.default_rng(0).permutation(len(documents))
     assert_alike(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), expected, 1e-5)
-    for place, value in ((tracing.BUDGETS, tracing.Budget(3, 20, 20)), (texts.DELETION_TOKENS, 20)):
+    for place, value in ((tracing.BUDGETS, (3, 20, 20)), (texts.DELETION_TOKENS, 20)):
         monkeypatch.setitem(place, "cpu", value)
     monkeypatch.setattr(items, "WORDS", 9)
     monkeypatch.setattr(items, "DOCUMENTS", 2)
@@ -82,12 +76,27 @@ def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     assert_alike(threaded, small, 0.0)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+@on_a_gpu
 @ALL
 def test_gpu_equals_cpu(name):
     model, documents = MODELS[name]
     found = trace(copy.deepcopy(model).cuda(), documents, progress=False)
     assert_alike(found, trace(model, documents, progress=False), 1e-4)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("steps", [2, 3, 4, 30])
+@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
+def test_a_search_takes_as_many_steps_where_a_graph_repeats_them(name, steps, monkeypatch):
+    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    found = []
+    for place in ("cpu", "cuda"):
+        monkeypatch.setenv("ATTN_DEVICE", place)
+        found.append(search(traces, k=2, steps=steps))
+    np.testing.assert_allclose(*found, atol=1e-4)
 
 
 def made_on_the_cpu(build):
@@ -146,11 +155,9 @@ def test_every_tensor_of_a_training_is_made_on_the_models_device(run, monkeypatc
     assert np.isfinite([*notes.get("numbers", {}).values()]).all()
 
 
-@SLOW_AND_FAST
 @pytest.mark.parametrize("name", ["han_rnn", "flan_rnn", "lstm tanh", "pairs lstm"])
-def test_gradients_are_taken_outside_cudnn(name, fast, monkeypatch):
+def test_gradients_are_taken_outside_cudnn(name, monkeypatch):
     """cuDNN gives recurrent networks none outside training mode: a GRU of Serrano & Smith's ended there."""
-    monkeypatch.setenv("ATTN_FAST", fast)
     within = []
     gradient_of = torch.autograd.grad
 
@@ -160,7 +167,7 @@ def test_gradients_are_taken_outside_cudnn(name, fast, monkeypatch):
 
     monkeypatch.setattr(torch.autograd, "grad", recorded)
     trace(*MODELS[name], progress=False)
-    assert not any(within) and (within or fast == "1")
+    assert within and not any(within)
     assert torch.backends.cudnn.enabled
 
 
@@ -176,89 +183,11 @@ def test_a_search_is_made_on_the_device_and_does_not_depend_on_how_a_device_lays
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("steps", [2, 3, 4, 30])
-@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
-def test_as_many_steps_are_taken_where_a_graph_repeats_them(name, steps, monkeypatch):
-    """The graph is a stand-in that counts: recording takes no step, and it replaces all but the first three. As a graph
-    it does not keep what it works on alive, so the step must be."""
-    monkeypatch.setenv("ATTN_DEVICE", "cpu")
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
-    expected = search(traces, k=2, steps=steps)
-    replays = []
-
-    def captured(step, device):
-        assert device == torch.device("cpu")
-        replays.append(0)
-        recorded = weakref.ref(step)
-        del step
-
-        def replay():
-            replays[-1] += 1
-            recorded()()
-
-        return replay
-
-    monkeypatch.setattr(fast_search, "captured", captured)
-    monkeypatch.setitem(fast_search.WARM, "cpu", fast_search.WARM["cuda"])
-    np.testing.assert_array_equal(search(traces, k=2, steps=steps), expected)
-    assert set(replays) == ({steps - 3} if steps > 3 else set())
-
-
 def test_chunks_shrink_with_a_gpus_free_memory(monkeypatch):
     for free, tokens in ((2 * device.PLENTY, 1000), (device.PLENTY // 4, 250), (0, 1)):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 4 * device.PLENTY))
         assert device.fitting(torch.device("cuda"), 1000) == tokens
         assert device.fitting(torch.device("cpu"), 1000) == 1000
-
-
-def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, capsys):
-    monkeypatch.setattr(device, "halvings", 0)
-    model, documents = MODELS["han_rnn"]
-    expected = trace(model, documents, progress=False)
-    read_items = items.read_items
-    tried = []
-
-    def short_of_memory(model, texts, rows):
-        tried.append(len(rows))
-        if len(rows) > 1:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-        return read_items(model, texts, rows)
-
-    monkeypatch.setattr(items, "read_items", short_of_memory)
-    found = trace(model, documents, progress=False)
-    assert tried == [4, 2, 1, 1, 2, 1, 1]
-    np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-6)
-    np.testing.assert_allclose(found.score, expected.score, atol=1e-6)
-    assert capsys.readouterr().err.count("memory ran out") == 1
-    assert device.fitting(torch.device("cpu"), 1000) == 1000 >> 3
-
-
-def test_a_text_that_never_fits_is_told(monkeypatch):
-    monkeypatch.setattr(device, "halvings", 0)
-
-    def never(rows):
-        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-
-    with pytest.raises(AttnError, match="ATTN_DEVICE=cpu"):
-        chunks.in_pieces(never, np.arange(3))
-
-
-def test_deletions_are_fewer_at_a_time_after_memory_ran_out(monkeypatch):
-    monkeypatch.setenv("ATTN_FAST", "0")
-    sizes = []
-    context_without = texts.TextBatch.context_without
-
-    def recorded(self, text, deleted):
-        sizes.append(len(deleted))
-        return context_without(self, text, deleted)
-
-    monkeypatch.setattr(texts.TextBatch, "context_without", recorded)
-    for halvings in (0, device.MOST_HALVINGS):
-        monkeypatch.setattr(device, "halvings", halvings)
-        trace(*MODELS["lstm tanh"], progress=False)
-        largest = max(sizes)
-        sizes.clear()
-        assert largest > 1 if halvings == 0 else largest == 1
 
 
 def test_a_cache_that_is_named_needs_no_other_package(monkeypatch, tmp_path):

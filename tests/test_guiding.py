@@ -19,10 +19,10 @@ from attn_core.experiments.search import search, select
 from attn_core.models.classifier import build, to_arrays
 from attn_core.traces import softmax
 from attn_core.tracing import at_positions
-from attn_core.training import guide
 from attn_core.training.jain import JainWallace
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
+from attn_lab.more import guide
 from attn_lab.runs import compute, store
 from attn_lab.runs.families import FAMILIES, attended, fit, guide_scores, read_guided
 from attn_lab.runs.results import obtain

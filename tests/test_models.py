@@ -25,11 +25,12 @@ from attn_core.documents import UNKNOWN, pad
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
-from attn_core.models.encoders import ENCODERS, reverse_within, waves
+from attn_core.models.encoders import ENCODERS, reverse_within
 from attn_core.tracing import forward, inputs
 from attn_core.training import jain
 from attn_lab.data import encode
 from attn_lab.more.interventions import Hide, Tie, masked
+from attn_lab.more.transformer import waves
 from attn_lab.runs.run import Run
 
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]

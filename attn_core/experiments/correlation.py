@@ -32,11 +32,7 @@ AT_ONCE = 1 << 21
 """Pairs of tokens compared at once; bounds memory and changes no number."""
 
 
-def correlation(
-    traces: Traces,
-    seed: int = 0,
-    draws: ndarray | None = None,
-) -> pd.DataFrame:
+def correlation(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Kendall's tau-b and two-sided p between attention, |gradient|, |leave-one-out| and random scores, per document.
 
     Jain & Wallace 2019, section 4.1. Attention is ranked by its scores, which the softmax keeps in order, so that
@@ -47,9 +43,7 @@ def correlation(
     traces : Traces
         With the importances that are to be compared; an absent one has no columns.
     seed : int
-        Of the random scores.
-    draws : (T,) array, optional
-        The random scores themselves; by default uniform from (seed, doc_id).
+        Of the random scores, which are uniform from (seed, doc_id).
 
     Returns
     -------
@@ -61,8 +55,8 @@ def correlation(
     Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks but gives 0/0
     where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
     """
-    draws = random.draws_or_uniforms(draws, seed, "random scores", traces.doc_id, traces.offsets)
-    scores = {"attention": traces.score, "random": draws}
+    scores = {"attention": traces.score}
+    scores["random"] = random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0]
     if traces.gradient is not None:
         scores["gradient"] = np.abs(traces.gradient)
     if traces.gradient_norm is not None:

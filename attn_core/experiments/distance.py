@@ -5,9 +5,11 @@ already moves attention. Only the n real tokens of a document count. tvd is |p' 
 paper's text; the authors' code halves it, and Figure 5 very likely shows the halved scale (HALVED).
 """
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from attn_core.errors import AttnError
 from attn_core.experiments.search import output_changes
@@ -86,19 +88,14 @@ def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def tvd_at(jsd: ArrayLike, tvd: ArrayLike, at: float) -> float:
+def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
     """TVD where the line through a curve's points, in the order given, passes JSD `at`; NaN where it does not.
 
     The papers join adversaries in the order of lambda, so a line may pass several times; then the mean counts.
     """
-    jsd = np.asarray(jsd, float)
-    tvd = np.asarray(tvd, float)
-    start = jsd[:-1]  # of each piece of the line
-    end = jsd[1:]
-    between = (np.minimum(start, end) <= at) & (at <= np.maximum(start, end))
-    passes = between & (start != end)
-    if not passes.any():
-        return np.nan
-    share = (at - start[passes]) / (end[passes] - start[passes])
-    values = tvd[:-1][passes] + share * np.diff(tvd)[passes]
-    return float(values.mean())
+    values = []
+    for piece in pairwise(zip(jsd, tvd, strict=True)):
+        left, right = sorted(piece)
+        if left[0] <= at <= right[0] and left[0] < right[0]:
+            values.append(np.interp(at, *zip(left, right, strict=True)))
+    return np.mean(values) if values else np.nan

@@ -8,8 +8,6 @@ import numpy as np
 import scipy  # its parts are loaded when first used
 from numpy import ndarray
 
-from attn_core.errors import AttnError
-
 GOLDEN = 0x9E3779B97F4A7C15
 PURPOSES = (
     "random scores",
@@ -68,23 +66,6 @@ def uniforms(
     words = bits(key, token + (np.arange(count)[:, None] << 32))
     mantissa = (words >> 12).astype(float)  # 52 bits
     return (mantissa + 0.5) * 2.0**-52
-
-
-def draws_or_uniforms(
-    draws: ndarray | None,
-    seed: int,
-    purpose: str,
-    doc_id: ndarray,
-    offsets: ndarray,
-    *count: int,
-) -> ndarray:
-    """The random numbers that a caller gives, else uniform ones: (T,), or (count, T). AttnError for another shape."""
-    shape = (*count, offsets[-1])
-    if draws is None:
-        return uniforms(seed, purpose, doc_id, offsets, *count).reshape(shape)
-    if np.shape(draws) != shape:
-        raise AttnError(f"draws must be random numbers of shape {tuple(map(int, shape))}, got {np.shape(draws)}")
-    return np.asarray(draws)
 
 
 def normals(seed: int, purpose: str, doc_id: ndarray, offsets: ndarray, count: int = 1) -> ndarray:

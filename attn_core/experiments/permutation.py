@@ -13,12 +13,7 @@ CHUNK = 1 << 15
 """Permuted weights worked on at once: 256 KB per array stay in the processor's cache. Changes no number."""
 
 
-def permutation(
-    traces: Traces,
-    count: int = 100,
-    seed: int = 0,
-    draws: np.ndarray | None = None,
-) -> pd.DataFrame:
+def permutation(traces: Traces, count: int = 100, seed: int = 0) -> pd.DataFrame:
     """Median over `count` random permutations of the change of output, per document.
 
     Jain & Wallace 2019, section 4.2.1, Algorithm 2. Contributions stay, only the weights move; of text pairs only
@@ -32,10 +27,7 @@ def permutation(
     count : int
         Permutations of each document.
     seed : int
-        Of the permutations.
-    draws : (count, T) array of int, optional
-        Column t of row c is the position, within its document, of the token whose weight token t gets; by default
-        uniform permutations from (seed, doc_id).
+        Of the permutations, which are uniform from (seed, doc_id).
 
     Returns
     -------
@@ -43,22 +35,12 @@ def permutation(
         Columns median_change (the median of an even count is the mean of the two middle values) and max_attention,
         the largest weight of the document.
     """
-    if draws is not None:
-        draws = np.asarray(draws)
-        if draws.ndim != 2 or draws.shape[1] != len(traces.score):
-            raise AttnError(f"draws must be (count, {len(traces.score)}) positions within documents; got {draws.shape}")
-        count = len(draws)
     if count < 1:
         raise AttnError(f"count must be at least 1 permutation, got {count}")
     median = np.empty(len(traces))
     for rows, tokens in traces.equal_lengths(CHUNK // count):  # (B,), (B, n)
         n = tokens.shape[1]
-        if draws is None:
-            order = random.permutations(seed, "permutation", traces.doc_id[rows], n, count)  # (B, count, n)
-        else:
-            order = draws[:, tokens].swapaxes(0, 1).astype(int)
-            if (np.sort(order) != np.arange(n)).any():
-                raise AttnError("draws must hold, for each document, permutations of the positions 0..n-1")
+        order = random.permutations(seed, "permutation", traces.doc_id[rows], n, count)  # (B, count, n)
         order += (np.arange(len(rows)) * n)[:, None, None]
         permuted = traces.attention[tokens].ravel()[order]
         context = np.matmul(permuted, traces.contribution[tokens].astype(float))  # (B, count, K or M)

@@ -47,7 +47,6 @@ def removals(
     traces: Traces,
     seed: int = 0,
     rankings: tuple[str, ...] = RANKINGS,
-    draws: ndarray | None = None,
 ) -> pd.DataFrame:
     """Items removed until the decision flips, for each ranking (Serrano & Smith 2019, sections 5.1 to 5.3).
 
@@ -56,12 +55,10 @@ def removals(
     traces : Traces
         Of any model.
     seed : int
-        Of the random order.
+        Of the random order, by scores that are uniform from (seed, doc_id).
     rankings : tuple of str
         Of attention, gradient (signed, d p_y / d alpha at the unmodified weights), product, random, all largest
         first, ties in order of the text; and, not in the paper, first_order and optimum.
-    draws : (T,) array, optional
-        Scores of the random order; by default uniform from (seed, doc_id).
 
     Returns
     -------
@@ -80,9 +77,8 @@ def removals(
     Documents of one item are in the table; the paper leaves them out. Deviations: double precision throughout (the
     authors decode in single precision), one random order (they draw five and plot the first).
     """
-    scores = random.draws_or_uniforms(draws, seed, "removal", traces.doc_id, traces.offsets)
     model = by_class(traces)
-    values = ranking_values(model) | {"random": scores}
+    values = ranking_values(model, seed)
     bias_flips = model.bias.argmax() != model.predicted  # (D,) does the zero vector decode to another class?
 
     columns: Arrays = {}
@@ -124,8 +120,8 @@ def attention_gradient(model: Traces) -> ndarray:
     return p.max(axis=1)[owner] * (chosen - expected)
 
 
-def ranking_values(model: Traces) -> Arrays:
-    """Ranking (but for 'random' and 'optimum') -> value (T,) of each item, the largest goes first.
+def ranking_values(model: Traces, seed: int = 0) -> Arrays:
+    """Ranking (but for 'optimum') -> value (T,) of each item, the largest goes first.
 
     first_order (not in the paper): to first order, the loss of p_y when an item goes and the others are renormalised,
     alpha_t (g_t - sum alpha g) / (1 - alpha_t): the gradient with respect to the item's score, divided by what is left.
@@ -137,7 +133,8 @@ def ranking_values(model: Traces) -> Arrays:
     left = 1.0 - alpha
     first_order = np.full(len(alpha), np.inf)
     np.divide(alpha * (g - mean), left, out=first_order, where=left > 0)
-    return {"attention": alpha, "gradient": g, "product": alpha * g, "first_order": first_order}
+    drawn = random.uniforms(seed, "removal", model.doc_id, model.offsets)[0]
+    return {"attention": alpha, "gradient": g, "product": alpha * g, "first_order": first_order, "random": drawn}
 
 
 def equal_length_blocks(model: Traces) -> Iterator[Block]:
@@ -233,9 +230,8 @@ def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
     position: the item that goes at this step (-1 at step 0). The last row is the zero vector; 'random' is of seed 0.
     """
     document = by_class(traces.take([row]))
-    scores = random.uniforms(0, "removal", document.doc_id, document.offsets)[0]
     (block,) = equal_length_blocks(document)
-    order = removal_order(block, ranking, ranking_values(document) | {"random": scores})[0]
+    order = removal_order(block, ranking, ranking_values(document))[0]
 
     removed = np.arange(len(order) + 1)
     left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves

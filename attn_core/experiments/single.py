@@ -50,11 +50,7 @@ def logits_without(traces: Traces, items: ndarray) -> ndarray:
     return traces.logits_under(attending_only(traces, kept))
 
 
-def single(
-    traces: Traces,
-    seed: int = 0,
-    draws: ndarray | None = None,
-) -> pd.DataFrame:
+def single(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """The single-weight tests of Serrano & Smith 2019, sections 4.1 and 4.2, one row per document.
 
     Parameters
@@ -62,9 +58,7 @@ def single(
     traces : Traces
         Of any model.
     seed : int
-        Of the random items.
-    draws : (3, D) array, optional
-        Uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
+        Of the random items, which are drawn from (seed, doc_id).
 
     Returns
     -------
@@ -80,7 +74,7 @@ def single(
     authors decode in single precision).
     """
     documents = np.arange(len(traces) + 1)  # one number per document, not per item
-    draws = random.draws_or_uniforms(draws, seed, "erased item", traces.doc_id, documents, len(CHOICES))
+    draws = random.uniforms(seed, "erased item", traces.doc_id, documents, len(CHOICES))
     model = by_class(traces)
     values = ranking_values(model)
     alpha = model.attention

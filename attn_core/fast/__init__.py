@@ -3,8 +3,9 @@
 Each gives the numbers of its plain form to rounding, as the tests show by comparing the two, and is left out where
 ATTN_FAST=0 stands in the environment.
 
-    bilstm    scores, gradients and leave-one-out of many texts at once, without autograd
     search    Jain & Wallace's search with its gradient written out
+
+`tracing.texts` takes states that a deletion does not change from the whole text.
 """
 
 import os

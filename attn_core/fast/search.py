@@ -31,10 +31,8 @@ AXIS = {"cpu": -2, "cuda": -1}
 """Kind of device -> axis of the tokens with one logit. The processor works on documents side by side; of another axis
 than the last, one thread of a GPU would take all tokens of a softmax, and most of its threads none."""
 
-WARM = {"cuda": 3}
-"""Kind of device -> so many steps of a block, in which torch makes ready, before the others repeat one graph."""
-
-Step = Callable[[], None]
+WARM = 3
+"""Steps of a block on a GPU, in which torch makes ready, before the others repeat one graph."""
 
 LANES = 32
 """Blocks are filled up to multiples of this many documents. Torch works on the last few numbers of a row by other
@@ -68,18 +66,11 @@ def search(
     """Weights (k, T) float64 from starting log-weights (k, T); arguments and loss as in `experiments.search.search`."""
     device = torch.device(compute_device())
     kind = device.type
-    multiple = ROUNDED[kind]
-    if has_one_logit(traces):
-        step_of = one_output
-        axis = AXIS[kind]
-        lanes = LANES
-        limit = BLOCK[kind]
-    else:
-        step_of = several_outputs
-        axis = -1
-        lanes = FEW_LANES
-        limit = NUMBERS[kind] // traces.contribution.shape[1]
-        multiple = max(multiple, MULTIPLE)
+    single = has_one_logit(traces)
+    lanes = LANES if single else FEW_LANES
+    limit = BLOCK[kind] if single else NUMBERS[kind] // traces.contribution.shape[1]
+    multiple = ROUNDED[kind] if single else max(ROUNDED[kind], MULTIPLE)
+    axis = AXIS[kind] if single else -1
     weights = np.empty(starts.shape)
 
     shown = starts.size * steps > LONG if progress is None else progress
@@ -88,36 +79,30 @@ def search(
         for documents, length in blocks(traces.lengths, limit, multiple, lanes):
             rows = np.pad(documents, (0, -len(documents) % lanes), "edge")  # (B,)
             with device:  # where all tensors are made
-                buffers = Buffers(traces, starts, rows, length, axis, diversity, objective, lr)
-                first = step_of(traces, rows, length, buffers, penalty, margin)
-            step = first  # the first one stays: it holds the tensors that its graph works on
-            real, tokens = places(traces, documents, length)
+                block = Block(traces, starts, rows, length, axis, mixing(len(starts), diversity, objective), lr)
+                gradient = (one_output if single else several_outputs)(block, penalty, margin)
+
+            def step(block=block, gradient=gradient) -> None:
+                block.put_slopes()
+                gradient()
+                block.adam.step()
+
+            inside = block.inside[: len(documents)]
+            tokens = block.tokens[: inside.sum()]
+            repeat = step  # a graph holds no tensors: the step has to live as long as it is replayed
             for number in range(steps):
-                if number == WARM.get(kind):
-                    step = captured(first, device)
-                step()
+                if kind == "cuda" and number == WARM:
+                    graph = cuda.CUDAGraph()  # recorded, not yet run: a GPU is faster than Python asks for parts
+                    with cuda.device(device), cuda.graph(graph, stream=cuda.Stream()):
+                        step()
+                    repeat = graph.replay
+                repeat()
                 bar.update(len(tokens))
-            weights[:, tokens] = buffers.final()[:, : len(documents)][:, real]
+            weights[:, tokens] = block.final()[:, : len(documents)][:, inside]
     return weights
 
 
-def captured(step: Step, device: torch.device) -> Step:
-    """A step as one graph, recorded and not yet run: a GPU is faster than Python asks for a step's parts.
-
-    The graph holds no tensors: the step has to live as long as it is replayed.
-    """
-    graph = cuda.CUDAGraph()
-    with cuda.device(device), cuda.graph(graph, stream=cuda.Stream()):
-        step()
-    return graph.replay
-
-
-def blocks(
-    lengths: ndarray,
-    limit: int,
-    multiple: int,
-    least: int,
-) -> Iterator[tuple[ndarray, int]]:
+def blocks(lengths: ndarray, limit: int, multiple: int, least: int) -> Iterator[tuple[ndarray, int]]:
     """`chunks` of documents of like padded length L: (rows (B,), L).
 
     Lengths are rounded up to a ladder whose steps grow by GROWTH, then to multiples of `multiple`; so each document
@@ -128,28 +113,6 @@ def blocks(
         ladder.append(ceil(ladder[-1] * GROWTH))
     padded = np.asarray(ladder)[np.searchsorted(ladder, lengths)]
     return chunks(-(-padded // multiple) * multiple, limit, least)
-
-
-def pad(
-    values: ndarray,  # (..., T)
-    traces: Traces,
-    rows: ndarray,  # (B,)
-    length: int,
-    axis: int,
-    fill: float = 0.0,
-) -> ndarray:
-    """Token values of some documents, filled up at the end, as (..., B, length), or (..., length, B) for axis -2."""
-    real, tokens = places(traces, rows, length)
-    padded = np.full((*values.shape[:-1], *real.shape), fill, values.dtype)
-    padded[..., real] = values[..., tokens]
-    return np.moveaxis(padded, -1, axis)
-
-
-def places(traces: Traces, rows: ndarray, length: int) -> tuple[ndarray, ndarray]:
-    """Of documents padded to a length: which places (B, length) hold a token, and these tokens (N,), in order."""
-    position = np.arange(length)
-    real = position < traces.lengths[rows, None]
-    return real, (traces.offsets[rows, None] + position)[real]
 
 
 def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
@@ -184,10 +147,11 @@ def tensor(values: ndarray) -> Tensor:
     return torch.as_tensor(np.ascontiguousarray(values, np.float32))
 
 
-class Buffers:
-    """What the search of a block keeps, in place: log-weights, weights and slopes, (k, B, L), or (k, L, B) for axis -2.
+class Block:
+    """B documents padded to a length L, and what their search keeps, in place: log-weights, weights and slopes,
+    (k, B, L), or (k, L, B) for axis -2.
 
-    axis: of the tokens. At padding log-weights are -inf, attention and score are 0.
+    axis: of the tokens. At padding log-weights are -inf, attention and score are 0. matrices: of `mixing`.
     """
 
     def __init__(
@@ -197,40 +161,47 @@ class Buffers:
         rows: ndarray,
         length: int,
         axis: int,
-        diversity: float,
-        objective: str,
+        matrices: tuple[Tensor, Tensor],
         lr: float,
     ) -> None:
-        start = pad(starts, traces, rows, length, axis, -inf)
-        score = pad(traces.score, traces, rows, length, axis)
-        k = len(starts)
-        self.sums, self.combine = mixing(k, diversity, objective)
+        self.traces = traces
+        self.rows = rows
         self.axis = axis
+        position = np.arange(length)
+        self.inside = position < traces.lengths[rows, None]  # (B, L) which places hold a token
+        self.tokens = (traces.offsets[rows, None] + position)[self.inside]  # (N,) these, in order
+        start = self.pad(starts, -inf)
+        k = len(starts)
+        self.sums, self.combine = matrices
         self.real = tensor(start[0]) > -inf
 
-        self.mixed = torch.empty(self.combine.shape[1], score.size)  # logarithms, log-weights, scores
+        self.mixed = torch.empty(self.combine.shape[1], start[0].size)  # logarithms, log-weights, scores
         self.logs = self.mixed[: len(self.sums)]
         self.log_weights = self.mixed[len(self.sums) : -1].view(start.shape)
         # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
         below = start - start.max(axis, keepdims=True)
         self.log_weights.copy_(tensor(np.maximum(below, -200.0)))
-        self.log_weights.grad = torch.zeros_like(self.log_weights)
+        self.log_weights.grad = self.gradient = torch.zeros_like(self.log_weights)
         self.adam = torch.optim.Adam([self.log_weights], lr=lr, amsgrad=True, fused=True, capturable=self.real.is_cuda)
-        self.mixed[-1] = tensor(score).ravel()
+        self.mixed[-1] = tensor(self.pad(traces.score)).ravel()
 
-        self.weights = torch.empty(k + 2, score.size)  # a_1..a_k, attention, guard
+        self.weights = torch.empty(k + 2, start[0].size)  # a_1..a_k, attention, guard
         self.a = self.weights[:k].view(start.shape)
-        self.weights[k] = tensor(pad(traces.attention, traces, rows, length, axis)).ravel()
+        self.weights[k] = tensor(self.pad(traces.attention)).ravel()
         self.weights[-1] = torch.where(self.real, 1e-30, 1.0).ravel()  # keeps every logarithm finite
+        self.slope = torch.empty_like(self.a)
 
-        self.slope = torch.empty(k, score.size)
-        self.slope_of = self.slope.view(start.shape)
+    def pad(self, values: ndarray, fill: float = 0.0) -> ndarray:
+        """Numbers of tokens (..., T), filled up at the end, as (..., B, L), or (..., L, B) for axis -2."""
+        padded = np.full((*values.shape[:-1], *self.inside.shape), fill, values.dtype)
+        padded[..., self.inside] = values[..., self.tokens]
+        return np.moveaxis(padded, -1, self.axis)
 
     def put_slopes(self) -> None:
-        """a = the weights of the log-weights; slope_of = gradient of the divergences with respect to a."""
+        """a = the weights of the log-weights; slope = gradient of the divergences with respect to a."""
         torch.softmax(self.log_weights, self.axis, out=self.a)
         torch.mm(self.sums, self.weights, out=self.logs).log_()
-        torch.mm(self.combine, self.mixed, out=self.slope)
+        torch.mm(self.combine, self.mixed, out=self.slope.view(len(self.a), -1))
 
     def final(self) -> ndarray:
         """The weights (k, B, L) of the log-weights, float64."""
@@ -238,51 +209,38 @@ class Buffers:
         return torch.softmax(log_weights, self.axis).movedim(self.axis, -1).cpu().numpy()
 
 
-def one_output(
-    traces: Traces,
-    rows: ndarray,
-    length: int,
-    buffers: Buffers,
-    penalty: float,
-    margin: float,
-) -> Step:
-    """What takes a step by the loss's gradient, for one logit or two as their difference."""
-    axis = buffers.axis
+def one_output(block: Block, penalty: float, margin: float) -> Callable[[], None]:
+    """What puts the loss's gradient from the slopes, for one logit or two as their difference."""
+    traces = block.traces
+    axis = block.axis
     contribution, bias = one_logit(traces)
     z_model = totals(traces.attention * contribution, traces.offsets)
-    p = tensor(sigmoid(z_model + bias)[rows]).unsqueeze(axis)  # (B, 1), or (1, B) for axis -2
-    s = tensor(pad(contribution, traces, rows, length, axis))  # (B, L), or (L, B)
-    product = torch.empty(2, *buffers.a.shape)
+    p = tensor(sigmoid(z_model + bias)[block.rows]).unsqueeze(axis)  # (B, 1), or (1, B) for axis -2
+    s = tensor(block.pad(contribution))  # (B, L), or (L, B)
+    product = torch.empty(2, *block.a.shape)
 
-    def step() -> None:
-        buffers.put_slopes()
-        torch.mul(buffers.a, s, out=product[0])
-        torch.mul(buffers.a, buffers.slope_of, out=product[1])
+    def gradient() -> None:
+        torch.mul(block.a, s, out=product[0])
+        torch.mul(block.a, block.slope, out=product[1])
         z, mean = product.sum(axis, keepdim=True)  # sum a s and sum a slope, over tokens
         output = torch.sigmoid(z + bias)
         outside = torch.hardshrink(output - p, margin).sign_()
         pull = outside.mul_(output - output.square()).mul_(penalty)  # d(penalty)/dz
         mean.addcmul_(pull, z)
-        torch.addcmul(buffers.slope_of, pull, s, out=buffers.log_weights.grad)
-        buffers.log_weights.grad.sub_(mean).mul_(buffers.a)  # through the softmax
-        buffers.adam.step()
+        torch.addcmul(block.slope, pull, s, out=block.gradient)
+        block.gradient.sub_(mean).mul_(block.a)  # through the softmax
 
-    return step
+    return gradient
 
 
-def several_outputs(
-    traces: Traces,
-    rows: ndarray,
-    length: int,
-    buffers: Buffers,
-    penalty: float,
-    margin: float,
-) -> Step:
+def several_outputs(block: Block, penalty: float, margin: float) -> Callable[[], None]:
     """The same for text pairs and for three classes or more; the hinge sees sum_c |output_c - p_c|, p the model's.
 
     M and K are filled up to multiples of MULTIPLE: added hidden numbers are read out with weight 0, added outputs have
     probability 0, as disallowed ones.
     """
+    traces = block.traces
+    rows = block.rows
     units = traces.contribution.shape[1]  # M hidden numbers, or K classes
     width = -(-units // MULTIPLE) * MULTIPLE
     outputs = -(-traces.classes // MULTIPLE) * MULTIPLE
@@ -298,13 +256,11 @@ def several_outputs(
         bias = np.where(traces.allowed[rows, None], bias, -inf)
     bias = filled(bias, (len(rows), 1, outputs), -inf)
     p = filled(traces.outputs[rows, None], (len(rows), 1, outputs))
-    real, tokens = places(traces, rows, length)
-    value = torch.zeros(len(rows), length, width)
-    value[tensor(real) > 0, :units] = tensor(traces.contribution[tokens] * np.float32(factor))
+    value = torch.zeros(*block.inside.shape, width)
+    value[block.real, :units] = tensor(traces.contribution[block.tokens] * np.float32(factor))
 
-    def step() -> None:
-        buffers.put_slopes()
-        weights = buffers.a.transpose(0, 1)  # (B, k, L)
+    def gradient() -> None:
+        weights = block.a.transpose(0, 1)  # (B, k, L)
         if readout is not None:
             hidden = torch.baddbmm(query, weights, value).sigmoid_()
             logits = hidden @ readout
@@ -313,22 +269,16 @@ def several_outputs(
         output = torch.softmax(logits.add_(bias), -1)
         difference = output - p
         change = difference.abs().sum(-1, keepdim=True)  # (B, k, 1)
-        outside = penalty * (change > margin)
         sign = difference.sign_()
-        mean_sign = (sign * output).sum(-1, keepdim=True)
-        slope = sign.sub_(mean_sign).mul_(output).mul_(outside)  # d/d logits
-        if readout is not None:
-            steepness = hidden.addcmul_(hidden, hidden, value=-1.0)  # of the sigmoid
-            slope = (slope @ readout.T).mul_(steepness)
+        slope = sign.sub_((sign * output).sum(-1, keepdim=True)).mul_(output).mul_(penalty * (change > margin))
+        if readout is not None:  # through the logits to the hidden layer, and by the sigmoid's steepness
+            slope = (slope @ readout.T).mul_(hidden.addcmul_(hidden, hidden, value=-1.0))
         pull = (slope @ value.mT).transpose(0, 1)  # (k, B, L)
-        gradient = buffers.log_weights.grad
-        torch.add(buffers.slope_of, pull, out=gradient)
-        torch.mul(buffers.a, gradient, out=buffers.slope_of)
-        mean = buffers.slope_of.sum(2, keepdim=True)
-        gradient.sub_(mean).mul_(buffers.a)  # through the softmax
-        buffers.adam.step()
+        torch.add(block.slope, pull, out=block.gradient)
+        torch.mul(block.a, block.gradient, out=block.slope)
+        block.gradient.sub_(block.slope.sum(2, keepdim=True)).mul_(block.a)  # through the softmax
 
-    return step
+    return gradient
 
 
 def filled(values: ndarray, shape: tuple[int, ...], fill: float = 0.0) -> Tensor:

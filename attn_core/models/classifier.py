@@ -171,7 +171,7 @@ def from_arrays(encoder: Named, attention: str, arrays: Arrays, hidden: int | No
     return filled(build_unfilled, f"{encoder}+{attention} classifier", arrays)
 
 
-TIMES_HIDDEN: dict[Named, int] = {"lstm": 2, "cnn": 4, "average": 1, "transformer": 1}
+TIMES_HIDDEN: dict[Named, int] = {"lstm": 2, "cnn": 4, "average": 1}
 """Encoder -> how many times `hidden` its states are wide; 0 or none: no `hidden` is read off."""
 
 

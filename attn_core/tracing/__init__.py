@@ -9,19 +9,17 @@ deletion changes from the shortened text, encoded anew.
     chunks     texts of like length side by side, in threads
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from attn_core.device import fitting
 from attn_core.documents import Documents, flat
 from attn_core.errors import AttnError, say
-from attn_core.models.classifier import Classifier, Tensors
+from attn_core.models.classifier import Classifier, Tensors, weighted_sum
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
 from attn_core.traces import Traces, cut, output_change, with_ties
@@ -29,27 +27,17 @@ from attn_core.tracing.arguments import at_positions, check, evaluating, inputs
 from attn_core.tracing.chunks import over_chunks
 from attn_core.tracing.decoder import Decoder, decoder_of
 from attn_core.tracing.items import trace_items
-from attn_core.tracing.texts import reader
+from attn_core.tracing.texts import TextBatch
 
 __all__ = ["at_positions", "forward", "inputs", "trace", "trace_items"]
-
-
-class Budget(NamedTuple):
-    """How much is read side by side: texts make the products large, states are to stay in cache.
-
-    A BiLSTM's are 3 kB a token, and 3.6 kB a deleted word.
-    """
-
-    texts: int
-    tokens: int
-    tokens_with_deletions: int
 
 
 MOST_DELETED = 20_000
 """Words of a text up to which each is left out: that takes the square of their number."""
 
-BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
-"""Kind of device -> budget of a chunk, where memory allows."""
+BUDGETS = {"cpu": (200, 16_384, 1024), "cuda": (8192, 131_072, 16_384)}
+"""Kind of device -> texts, tokens, and tokens that are left out in turn, of a chunk, where memory allows: texts make
+the products large, states are to stay in cache."""
 
 
 def trace(
@@ -129,13 +117,16 @@ def trace(
     with evaluating(model):
         with torch.inference_mode():
             decoder = decoder_of(model, documents)
-            read = reader(model, documents, gradient)
-        work = partial(read_chunk, read=read, decoder=decoder, gradient=gradient, leave_one_out=leave_one_out)
+
+        def work(rows: np.ndarray) -> Tensors:
+            of_rows = decoder.take(rows)
+            q = getattr(of_rows.queries, "summary", None)
+            return read_chunk(TextBatch(model, documents, rows, q), of_rows, gradient, leave_one_out)
+
         device = decoder.bias.device
-        budget = BUDGETS[device.type]
-        tokens = budget.tokens_with_deletions if leave_one_out else budget.tokens
-        tokens = fitting(device, tokens // getattr(model.encoder, "MEMORY", 1))
-        chunks = cut(documents.lengths, budget.texts, tokens)
+        texts, tokens, deleted = BUDGETS[device.type]
+        tokens = fitting(device, (deleted if leave_one_out else tokens) // getattr(model.encoder, "MEMORY", 1))
+        chunks = cut(documents.lengths, texts, tokens)
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
         arrays = over_chunks(work, chunks, costs, lengths, device, progress)
     without = arrays.pop("without", None)
@@ -151,32 +142,24 @@ def forward(model: Classifier | Paired | Hierarchical, documents: Documents, pro
     return trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
 
 
-def read_chunk(rows: np.ndarray, read: Callable, decoder: Decoder, gradient: bool, leave_one_out: bool) -> Tensors:
+def read_chunk(text: TextBatch, decoder: Decoder, gradient: bool, leave_one_out: bool) -> Tensors:
     """Arrays of the words of B documents of like length, one document after the other.
 
     score (N,), contribution (N, K), gradient (N,), of some encoders gradient_norm (N,), and without: logits (N, K)
-    without each word; of pairs how far the output then lies from the whole text's, (N,). read: of `texts.reader`.
+    without each word; of pairs how far the output then lies from the whole text's, (N,).
     """
-    decoder = decoder.take(rows)
-    queries = decoder.queries
-    text = read(rows, None if queries is None else queries.summary)
-    score = text.score.masked_fill(~text.real, -torch.inf)  # (L, B), time first
-    attention = score.softmax(0)
-    context = (attention[..., None] * text.contribution).sum(0)  # (B, K)
+    attention = text.score.softmax(-1)  # (B, L)
+    context = weighted_sum(attention, text.contribution)  # (B, K)
 
-    arrays = {"score": score, "contribution": text.contribution}
+    arrays = {"score": text.score, "contribution": text.contribution}
     if gradient:
         arrays |= text.importances(attention, decoder.slope(context))
     if leave_one_out:
-        logits = decoder.logits(text.contexts_without())  # (n + 1 or L, B, K)
-        if queries is None:
+        contexts = text.contexts_without().transpose(0, 1)  # (L, B, K)
+        logits = decoder.logits(contexts).transpose(0, 1)
+        if decoder.queries is None:
             arrays["without"] = logits
         else:
-            difference = logits.softmax(-1) - decoder.logits(context).softmax(-1)
+            difference = logits.softmax(-1) - decoder.logits(context).softmax(-1)[:, None]
             arrays["without"] = 0.5 * difference.abs().sum(-1)  # total variation distance
-    return {name: of_words(values, text.real) for name, values in arrays.items()}
-
-
-def of_words(values: Tensor, real: Tensor) -> Tensor:
-    """The numbers (N, ...) of words from those of positions (up to L, B, ...): one text after the other."""
-    return values.transpose(0, 1)[real[: len(values)].t()]
+    return {name: values[text.mask] for name, values in arrays.items()}

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from attn_core.device import halve
+from attn_core.documents import take_ragged
 from attn_core.models.classifier import Tensors
 from attn_core.traces import Arrays
 
@@ -43,7 +43,7 @@ def over_chunks(
     # cuDNN gives recurrent encoders no gradient outside training mode.
     with bar, torch.backends.cudnn.flags(enabled=False):
         for rows, arrays in zip(chunks, in_threads(work, chunks, device), strict=True):
-            index = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+            index, _ = take_ragged(np.arange(starts[-1]), starts, rows)
             for name, values in arrays.items():
                 if name not in results:
                     results[name] = np.empty((starts[-1], *values.shape[1:]), np.float32)
@@ -61,26 +61,13 @@ def in_threads(
 
     def task(rows: np.ndarray) -> Arrays:
         with torch.inference_mode():
-            return in_pieces(work, rows)
+            return {name: values.float().cpu().numpy() for name, values in work(rows).items()}
 
     threads = torch.get_num_threads()
-    workers = min(threads, len(chunks))
-    if device.type != "cpu" or workers == 1:
-        yield from map(task, chunks)
-        return
+    workers = min(threads, len(chunks)) if device.type == "cpu" else 1
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
     try:
         yield from pool.map(task, chunks)
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)  # what later threads start with; this thread's own setting never changed
-
-
-def in_pieces(work: Callable[[np.ndarray], Tensors], rows: np.ndarray) -> Arrays:
-    """The arrays of work(rows); where the device's memory runs out, of its halves."""
-    try:
-        return {name: values.detach().float().cpu().numpy() for name, values in work(rows).items()}
-    except torch.cuda.OutOfMemoryError as error:
-        halve(error)
-    halves = [in_pieces(work, half) for half in np.array_split(rows, 2) if len(half)]  # the failed call's are freed
-    return {name: np.concatenate([half[name] for half in halves]) for name in halves[0]}

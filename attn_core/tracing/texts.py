@@ -1,11 +1,10 @@
 """Texts read by a model as it stands: the definition of every number that is traced. Any encoder and attention will do.
 
 It asks for the calling form of `models.encoders`, and that the encoder reads the ids through its `embedding` alone.
-`fast.bilstm` gives the same numbers, to rounding, in a fraction of the time.
+Where a deletion changes only the states near it (`reach_of`), the others are taken from the whole text.
 """
 
 import copy
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from attn_core import fast
 from attn_core.device import fitting
 from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
-from attn_core.fast import bilstm
+from attn_core.models.attention import Additive, PairedAdditive, PairedDot, ScaledDot, Uniform
 from attn_core.models.classifier import Classifier, Tensors, real_tokens, weighted_sum
 from attn_core.models.encoders import Encoder
 from attn_core.models.paired import Paired
@@ -24,22 +23,10 @@ DELETION_TOKENS = {"cpu": 16_384, "cuda": 131_072}
 """Tokens of shortened texts that are read side by side, where memory allows."""
 
 
-def reader(
-    model: Classifier | Paired, documents: Documents, gradient: bool
-) -> Callable[[np.ndarray, Tensor | None], "TextBatch | bilstm.LstmBatch"]:
-    """read(rows, q) -> these documents; q (B, H): summaries of their second texts, None where there are none.
-
-    gradient: whether their `importance` will be asked for.
-    """
-    if fast.enabled() and bilstm.has_fast_form(model):
-        return bilstm.reader(model, documents, gradient)
-    return lambda rows, q: TextBatch(model, documents, rows, q)
-
-
 class TextBatch:
-    """B texts of like length, start and end included, L positions; time first.
+    """B texts of like length, start and end included, L positions.
 
-    real (L, B): True on words; score (L, B), minus infinity elsewhere; contribution (L, B, K), with K the width of the
+    mask (B, L): True on words; score (B, L), minus infinity elsewhere; contribution (B, L, K), with K the width of the
     decoder's hidden layer for pairs.
     """
 
@@ -50,10 +37,7 @@ class TextBatch:
         self.value = model.decoder.context.weight if isinstance(model, Paired) else model.decoder.weight  # (K, H)
         self.ids, self.lengths = (torch.as_tensor(array, device=device) for array in pad(documents, rows))
         self.mask = real_tokens(self.ids, self.lengths)  # (B, L)
-        self.h, score, contribution = self.encode(self.ids, self.lengths, self.mask, *self.q)
-        self.real = self.mask.t()
-        self.score = score.t()
-        self.contribution = contribution.transpose(0, 1)
+        self.h, self.score, self.contribution = self.encode(self.ids, self.lengths, self.mask, *self.q)
 
     def encode(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """States (R, l, H), scores (R, l) and contributions (R, l, K) of texts (R, l)."""
@@ -61,12 +45,12 @@ class TextBatch:
         return h, scores, h @ self.value.t()
 
     def importances(self, attention: Tensor, slope: Tensor) -> Tensors:
-        """gradient <e_t, dp/de_t>, (L, B), by autograd, with the attention (L, B) held constant; of an encoder that
+        """gradient <e_t, dp/de_t>, (B, L), by autograd, with the attention (B, L) held constant; of an encoder that
         normalises its input also gradient_norm |dp/de_t|.
 
         slope (B, K) = dp / d(attended contribution), so dp/dh_t = attention_t * slope @ value.
         """
-        h_slope = attention.t()[..., None] * (slope @ self.value)[:, None]  # (B, L, H)
+        h_slope = attention[..., None] * (slope @ self.value)[:, None]  # (B, L, H)
         try:
             with torch.inference_mode(False), torch.enable_grad():
                 # Tensors of inference mode are barred from autograd: it gets copies.
@@ -82,13 +66,13 @@ class TextBatch:
                 f"{type(self.model.encoder).__name__}: it reads the words otherwise than by its `embedding`, where the "
                 "gradients are taken; without them: trace(..., gradient=False)"
             )
-        importances = {"gradient": (e_slope * e.detach()).sum(-1)[rows].t()}
+        importances = {"gradient": (e_slope * e.detach()).sum(-1)[rows]}
         if getattr(self.model.encoder, "NORMALISED", False):
-            importances["gradient_norm"] = e_slope.norm(dim=-1)[rows].t()
+            importances["gradient_norm"] = e_slope.norm(dim=-1)[rows]
         return importances
 
     def contexts_without(self) -> Tensor:
-        """Attended contributions without each word in turn, (L, B, K) float64; NaN where no word is left."""
+        """Attended contributions without each word in turn, (B, L, K) float64; NaN where no word is left."""
         contexts = self.contribution.new_full(self.contribution.shape, torch.nan, dtype=torch.float64)
         deleted = self.mask & (self.lengths > 3)[:, None]  # (B, L) the words of texts with several
         tokens = DELETION_TOKENS[contexts.device.type] // getattr(self.model.encoder, "MEMORY", 1)
@@ -96,7 +80,7 @@ class TextBatch:
         texts_at_once = max(1, tokens // self.ids.shape[1])
         for deletions in deleted.nonzero().split(texts_at_once):
             text, position = deletions.t()
-            contexts[position, text] = self.context_without(text, position)
+            contexts[text, position] = self.context_without(text, position)
         return contexts
 
     def context_without(self, text: Tensor, deleted: Tensor) -> Tensor:
@@ -115,8 +99,8 @@ class TextBatch:
         if reach is None:
             _, score, contribution = self.encode(ids, lengths, real_tokens(ids, lengths), *q)
         else:
-            score = self.score[source, row]
-            contribution = self.contribution[source, row]
+            score = self.score[row, source]
+            contribution = self.contribution[row, source]
         if reach:
             self.encode_near(deleted, reach, ids, lengths, q, score, contribution)
         return weighted_sum(score.double().softmax(-1), contribution.double())
@@ -171,6 +155,5 @@ def reach_of(model: Classifier | Paired) -> int | None:
 
     So for encoders and attentions that are not ours, subclasses too. A deletion changes no state further away.
     """
-    if not bilstm.scores_alone(model.attention) or not fast.enabled():
-        return None
-    return vars(type(model.encoder)).get("REACH")
+    scored_alone = type(model.attention) in (Additive, ScaledDot, Uniform, PairedAdditive, PairedDot)
+    return vars(type(model.encoder)).get("REACH") if scored_alone and fast.enabled() else None

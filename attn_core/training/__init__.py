@@ -1,19 +1,18 @@
 """How models are trained: one recipe a file, a dataclass that trains a model on documents.
 
     jain      single texts and pairs: the loop and its two checkpoints      Jain & Wallace 2019
+              with imposed=…, under the attention weights of another model  Wiegreffe & Pinter 2019, section 3.4
     serrano   HAN and FLAN: rate halved on a plateau, stopped early         Serrano & Smith 2019
-    guide     networks under the attention weights of another model         Wiegreffe & Pinter 2019, section 3.4
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
-    cls       a pretrained transformer read at [CLS]                        not in the three papers
 
 Jain & Wallace's loop has three hooks, for anybody: `Transform`, `Penalty` and `Start`.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -24,7 +23,7 @@ from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.traces import Arrays as Arrays
 from attn_core.traces import cut
-from attn_core.tracing import inputs
+from attn_core.tracing import forward, inputs
 
 TIDIED = 50
 """Batches of an epoch after which memory that lies free is given back, and at its end; not of fewer, where it costs a
@@ -60,6 +59,20 @@ class BatchLoss(NamedTuple):
 
     descended: Tensor  # what the optimiser descends
     summed: Tensor  # the documents' losses, float64, without penalties
+
+
+def train(model: nn.Module, splits: Mapping[str, Documents], recipe: Any, seed: int, **further: Any) -> Trained:
+    """Train a model in place by `JainWallace`, `SerranoSmith` or `Adversary`, with torch seeded; it keeps the weights
+    that were chosen on the development set. further: what the recipe's `train` takes besides."""
+    torch.manual_seed(seed)
+    trained = recipe.train(model, splits, seed, **further)
+    model.load_state_dict({name: torch.tensor(array) for name, array in trained.weights["dev"].items()})
+    return trained
+
+
+def weights_of(model: nn.Module, splits: Mapping[str, Documents]) -> Arrays:
+    """A model's attention, (T,) a split, to be imposed on another one."""
+    return {name: forward(model, documents).attention.astype(np.float32) for name, documents in splits.items()}
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: BatchLoss, clip: Callable = lambda: None) -> Tensor:

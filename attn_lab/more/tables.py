@@ -14,8 +14,9 @@ from attn_core.experiments.correlation import LONGEST
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
 from attn_core.measures import LEVEL, without_nan
-from attn_core.traces import Traces
+from attn_core.traces import Traces, has_one_logit
 from attn_lab.more import echo
+from attn_lab.more.best_permutation import best_permutation
 from attn_lab.more.bracket import bracket
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
@@ -38,7 +39,8 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
     """Every per-document statistic at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
-    those of `ceilings`; of `adversarial` for each of epsilons, with the suffixes @0.01 and @0.05, from one search, of
+    those of `ceilings`; of `adversarial`, and jsd_permutation, of `best_permutation`, for each of epsilons, with the
+    suffixes @0.01 and @0.05, from one search, of
     single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
     `echo`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them, AttnError for a
     document of more than LONGEST tokens.
@@ -57,6 +59,8 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
             adversaries = bracket(traces.take(np.arange(min(BRACKETED, len(traces)))), epsilon)
         else:
             adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
+            if has_one_logit(traces):
+                adversaries["jsd_permutation"] = best_permutation(traces, epsilon, seed)["jsd"]
         at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}"))
     return joined(
         table(traces, p=traces.p),

@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+import attn_lab.more.transformer  # noqa: F401  (registers its encoder)
 from attn_core.device import compute_device
 from attn_core.documents import Documents, Encoded
 from attn_core.models import classifier, hierarchical, paired
@@ -22,11 +23,11 @@ from attn_core.models.classifier import Classifier, Named, filled
 from attn_core.models.paired import Paired
 from attn_core.traces import Arrays, Traces, softmax
 from attn_core.tracing import forward, trace, trace_items
-from attn_core.training import Trained, guide, imitate, jain, serrano
+from attn_core.training import Trained, imitate, jain, serrano
 from attn_lab.data import catalogue, pieces
 from attn_lab.data.order import fixed_order
 from attn_lab.data.planted import deciding
-from attn_lab.more import cls, piecewise, pretrained
+from attn_lab.more import cls, guide, piecewise, pretrained
 from attn_lab.more.first_state import FirstState
 from attn_lab.more.interventions import Hide, Mixed, Tie, masked, nudge
 from attn_lab.more.minilm import MiniLM

@@ -47,6 +47,7 @@ def register_encoder(name: str, kind: type, version: str = "", times_hidden: int
     has `summary`, and it may have `scored`, see `models.encoders`. times_hidden: how many times `hidden` its states are
     wide, for `load_weights`; 0 takes the class's default width. AttnError for a name of the package's own.
     """
+    import attn_lab.more.transformer  # noqa: F401  (one of the package's own names)
     from attn_core.models import classifier, encoders
 
     _claim("encoder", name, version, encoders.ENCODERS)
@@ -132,6 +133,7 @@ def load_weights(
     AttnError
         A file that cannot be read, two weights of one name, and as in `classifier.filled`.
     """
+    import attn_lab.more.transformer  # noqa: F401  (one of the encoders)
     from attn_core.models import classifier, hierarchical, paired
 
     arrays = renamed(source if isinstance(source, dict) else read_file(Path(source)), names or {})

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from attn_book.fasttext import newest
-from attn_core.experiments.adversarial import best_permutation, ceilings, exact, shuffles
+from attn_core.experiments.adversarial import ceilings, exact, shuffles
 from attn_core.traces import Traces
 from attn_lab import Run, obtain
+from attn_lab.more.best_permutation import best_permutation
 from attn_lab.runs import index
 from attn_lab.runs.provenance import data_kind
 from attn_lab.runs.run import SEEDS
