@@ -139,6 +139,13 @@ def beside_permuted(rows: pd.DataFrame, form: str, name: str, title: str, captio
     show(figure, name, title, caption, "; ".join(texts))
 
 
+def boxes(ax: Axes, rows: pd.DataFrame, y: Sequence[float], colours: str | Sequence[str] = RULE) -> None:
+    """Box plots from stored quartiles and whiskers, one a row."""
+    ax.hlines(y, rows["whisker_low"], rows["whisker_high"], QUIET, linewidth=1)
+    ax.hlines(y, rows["q25"], rows["q75"], colours, linewidth=7)
+    ax.plot(rows["median"], y, "|", color=INK, markersize=9, markeredgewidth=2.5)
+
+
 def dots(ax: Axes, rows: pd.DataFrame) -> list[str]:
     """One line a data set, largest BiLSTM first, * if it is not the papers' own, one dot an encoder of
     `index.over_seeds`, their names above. Returns the sets."""
