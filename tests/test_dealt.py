@@ -1,4 +1,4 @@
-"""Base rates of Serrano and Smith's statements: the numbers where each document's weights are dealt anew."""
+"""Base rates of Serrano and Smith's statements: the numbers where each document's weights are permuted."""
 
 import dataclasses
 import math
@@ -16,8 +16,8 @@ from benchmarks import bench_tests
 def test_equal_weights_leave_nothing_beyond_arithmetic():
     traces = toy_traces(classes=3, lengths=np.random.default_rng(0).integers(2, 9, 200))
     even = dataclasses.replace(traces, score=np.zeros_like(traces.score), gradient=None, leave_one_out=None)
-    dealt = bench_tests.expected_when_dealt(even, deals=1)
-    pd.testing.assert_series_equal(dealt, bench_tests.statements_in(even), check_names=False)
+    permuted = bench_tests.expected_when_dealt(even, deals=1)
+    pd.testing.assert_series_equal(permuted, bench_tests.statements_in(even), check_names=False)
 
 
 def test_an_attention_that_knows_the_items_is_told_apart():
@@ -33,24 +33,24 @@ def test_an_attention_that_knows_the_items_is_told_apart():
         leave_one_out=None,
     )
     deals = [bench_tests.statements_in(bench_tests.nth_deal(knows, k)) for k in range(0, 720, 24)]
-    dealt = pd.concat(deals, axis=1).mean(axis=1)
-    assert bench_tests.statements_in(knows)["3b"] == 1 and dealt["3b"] < 0.5
+    permuted = pd.concat(deals, axis=1).mean(axis=1)
+    assert bench_tests.statements_in(knows)["3b"] == 1 and permuted["3b"] < 0.5
 
 
 def test_deals_are_enumerated_as_by_brute_force():
     """Over k = 0 ... 6! - 1 each order of a document of up to six items comes equally often; the mean over them is that
-    over all orders, and that of `over_deals`."""
+    over all orders, and that of `over_permutations`."""
     traces = toy_traces(classes=1, lengths=(2, 6, 3, 5, 4, 3, 7))
     deals = [bench_tests.nth_deal(traces, k) for k in range(720)]
-    values = np.mean([heaviest_says(dealt) for dealt in deals], axis=0)
-    assert np.allclose(values[:6], single.over_deals(traces, heaviest_says)[:6])
+    values = np.mean([heaviest_says(permuted) for permuted in deals], axis=0)
+    assert np.allclose(values[:6], single.over_permutations(traces, heaviest_says)[:6])
     for document, n in enumerate(traces.lengths[:6]):
         own = slice(*traces.offsets[document : document + 2])
-        seen = Counter(tuple(dealt.score[own]) for dealt in deals)
+        seen = Counter(tuple(permuted.score[own]) for permuted in deals)
         assert set(seen) == set(permutations(traces.score[own])) and set(seen.values()) == {720 // math.factorial(n)}
     long = traces.offsets[6]
-    assert all(np.array_equal(np.sort(dealt.score[long:]), np.sort(traces.score[long:])) for dealt in deals[:20])
-    assert len({tuple(dealt.score[long:]) for dealt in deals[:20]}) > 15
+    assert all(np.array_equal(np.sort(permuted.score[long:]), np.sort(traces.score[long:])) for permuted in deals[:20])
+    assert len({tuple(permuted.score[long:]) for permuted in deals[:20]}) > 15
 
 
 def heaviest_says(traces):
@@ -58,28 +58,28 @@ def heaviest_says(traces):
     return traces.contribution[traces.heaviest, 0] + traces.p
 
 
-def test_the_expectation_over_deals_is_the_mean_over_all_orders():
+def test_the_expectation_over_permutations_is_the_mean_over_all_orders():
     """Beside a loop over documents and orders; documents of two to six items, of which none is left to chance."""
     traces = toy_traces(classes=1, lengths=(2, 6, 3, 5, 4, 3))
-    expected = single.over_deals(traces, heaviest_says)
+    expected = single.over_permutations(traces, heaviest_says)
     for document in range(len(traces)):
         alone = traces.take([document])
         values = []
         for order in permutations(range(alone.lengths[0])):
-            dealt = dataclasses.replace(alone, score=alone.score[list(order)], gradient=None, leave_one_out=None)
-            values.append(heaviest_says(dealt)[0])
+            permuted = dataclasses.replace(alone, score=alone.score[list(order)], gradient=None, leave_one_out=None)
+            values.append(heaviest_says(permuted)[0])
         assert np.isclose(expected[document], np.mean(values))
 
 
-def test_a_long_document_is_dealt_at_random(monkeypatch):
+def test_a_long_document_is_permuted_at_random(monkeypatch):
     """Near the mean over all orders, the same whatever stands beside it, another for another seed."""
     traces = toy_traces(classes=1, lengths=(7, 3, 7, 9))
-    drawn = single.over_deals(traces, heaviest_says)
-    assert np.array_equal(single.over_deals(traces.take([2, 0]), heaviest_says), drawn[[2, 0]])
-    assert (single.over_deals(traces, heaviest_says, seed=1) != drawn)[[0, 2, 3]].all()
+    drawn = single.over_permutations(traces, heaviest_says)
+    assert np.array_equal(single.over_permutations(traces.take([2, 0]), heaviest_says), drawn[[2, 0]])
+    assert (single.over_permutations(traces, heaviest_says, seed=1) != drawn)[[0, 2, 3]].all()
 
     monkeypatch.setattr(single, "ALL_ORDERS", 7)
-    exact = single.over_deals(traces.take([0, 2]), heaviest_says)
+    exact = single.over_permutations(traces.take([0, 2]), heaviest_says)
     spread = np.ptp(traces.contribution[:, 0])
     assert not np.array_equal(exact, drawn[[0, 2]])
     assert np.abs(exact - drawn[[0, 2]]).max() < 0.2 * spread

@@ -76,7 +76,7 @@ def test_a_reader_of_the_chain_meets_little_code():
     assert not drawing, drawing
 
 
-SEABORN = re.compile(r"\bsns\.|figures\.(?:points|dots|forest|beside_dealt|toy_bars)\(")
+SEABORN = re.compile(r"\bsns\.|figures\.(?:points|dots|forest|beside_permuted|toy_bars)\(")
 """What seaborn draws, on a page or by attn_book.figures."""
 
 

@@ -23,13 +23,13 @@ RULES = ("coded", "described")
 """How the other item r is drawn: as the authors' code does it, or as the paper says."""
 
 ALL_ORDERS = 6
-"""Items up to which a document's weights are dealt in all orders."""
+"""Items up to which a document's weights are permuted in all orders."""
 
-DEALS = 200
+ORDERS = 200
 """Random orders for a longer document."""
 
 ITEMS = 1 << 19
-"""Items of dealt documents held at once."""
+"""Items of permuted documents held at once."""
 
 
 def other_item(top: ndarray, n: ndarray, uniform: ndarray, rule: str) -> ndarray:
@@ -108,11 +108,11 @@ def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
     return replace(traces, score=score, gradient=None, leave_one_out=None)
 
 
-def over_deals(traces: Traces, test: Callable[[Traces], ndarray], seed: int = 0) -> ndarray:
-    """The expectation (D,) of a test's number of each document when its weights are dealt anew over its items.
+def over_permutations(traces: Traces, test: Callable[[Traces], ndarray], seed: int = 0) -> ndarray:
+    """The expectation (D,) of a test's number of each document when its weights are permuted.
 
     test: Traces of D documents -> (D,). Documents of up to ALL_ORDERS items: exact, the mean over all orders; longer
-    ones: over DEALS random orders, drawn from (seed, doc_id). Gradients and leave-one-out are dropped, as in
+    ones: over ORDERS random orders, drawn from (seed, doc_id). Gradients and leave-one-out are dropped, as in
     `weights_dealt_anew`, of which this is the expectation. Not in the paper.
     """
     bare = replace(traces, gradient=None, leave_one_out=None)
@@ -124,12 +124,12 @@ def over_deals(traces: Traces, test: Callable[[Traces], ndarray], seed: int = 0)
             orders = np.array(list(permutations(range(n))))[None]  # (1, n!, n)
         else:
             offsets = n * np.arange(len(rows) + 1)
-            uniform = random.uniforms(seed, "deals", traces.doc_id[rows], offsets, DEALS)  # (DEALS, B * n)
-            orders = uniform.reshape(DEALS, *items.shape).argsort(axis=2).swapaxes(0, 1)  # (B, DEALS, n)
-        deals = orders.shape[1]
-        score = np.take_along_axis(traces.score[items][:, None], orders, axis=2)  # (B, deals, n)
-        dealt = replace(bare.take(np.repeat(rows, deals)), score=score.reshape(-1))
-        expected[rows] = test(dealt).reshape(-1, deals).mean(axis=1)
+            uniform = random.uniforms(seed, "deals", traces.doc_id[rows], offsets, ORDERS)  # (ORDERS, B * n)
+            orders = uniform.reshape(ORDERS, *items.shape).argsort(axis=2).swapaxes(0, 1)  # (B, ORDERS, n)
+        count = orders.shape[1]
+        score = np.take_along_axis(traces.score[items][:, None], orders, axis=2)  # (B, count, n)
+        permuted = replace(bare.take(np.repeat(rows, count)), score=score.reshape(-1))
+        expected[rows] = test(permuted).reshape(-1, count).mean(axis=1)
     return expected
 
 

@@ -14,7 +14,7 @@ from attn_book.words import ENCODERS, SETS, number
 from attn_core.experiments import distance
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
-from attn_core.experiments.single import over_deals
+from attn_core.experiments.single import over_permutations
 from attn_core.measures import bootstrap_interval, crossed_interval
 from attn_core.traces import Traces
 from attn_lab import obtain
@@ -219,59 +219,51 @@ def odds(lead: np.ndarray, axis: int = -1) -> np.ndarray:
     return (lead > 0).sum(axis) / (lead < 0).sum(axis)
 
 
-def beside_dealt(test: Callable[[Traces], np.ndarray], **where: object) -> pd.DataFrame:
-    """A test of stored documents of several items by attention and by weights dealt anew, one row a model of
-    `index.runs` that enters claims.
+def beside_permuted(
+    test: Callable[[Traces], np.ndarray],
+    corpus: Iterable[str] = ("imdb_stars", "amazon"),
+    encoder: Iterable[str] = ("han_rnn", "han_conv", "han_none"),
+) -> pd.DataFrame:
+    """A test of stored documents of several items by attention and by permuted weights, one row a model that enters
+    claims, largest difference first; its index names it.
 
-    test: Traces of D documents -> their numbers (D,). Columns: corpus, encoder; own, dealt (means over the documents
-    that all seeds keep, that of dealt weights the expectation, `over_deals`, each seed's its own); mean of their
-    difference, low, high (`crossed_interval`: another seed, other documents); n_seeds, documents.
+    test: Traces of D documents -> their numbers (D,). Columns: corpus, encoder; own, permuted (means over the documents
+    that all seeds keep, that of permuted weights the expectation, `over_permutations`, each seed's its own); mean of
+    their difference, low, high (`crossed_interval`: another seed, other documents); n_seeds, documents.
     """
-    chosen = index.runs(**where)
+    chosen = index.runs(corpus=list(corpus), encoder=list(encoder))
     fails = weak(chosen)
-    rows = []
-    for (corpus, encoder), seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
-        if fails[corpus, encoder]:
+    rows = {}
+    for model, seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
+        if fails[model]:
             continue
-        values = pd.concat([own_and_dealt(test, Run(corpus, encoder, seed=seed)) for seed in seeds], axis=1)
+        values = pd.concat([own_and_permuted(test, Run(*model, seed=seed)) for seed in seeds], axis=1)
         values = values.dropna()  # documents of all seeds
         own = values["own"].to_numpy().T  # (S, D)
-        dealt = values["dealt"].to_numpy().T
-        low, high = crossed_interval(own - dealt)
-        rows.append(
-            {
-                "corpus": corpus,
-                "encoder": encoder,
-                "own": own.mean(),
-                "dealt": dealt.mean(),
-                "mean": (own - dealt).mean(),
-                "low": low,
-                "high": high,
-                "n_seeds": len(own),
-                "documents": len(values),
-            }
-        )
-    return pd.DataFrame(rows)
+        permuted = values["permuted"].to_numpy().T
+        low, high = crossed_interval(own - permuted)
+        name = ENCODERS[model[1]].removeprefix("HAN with ").removeprefix("HAN ")
+        rows[f"{SETS[model[0]].partition(' (')[0]}, {name}"] = {
+            "corpus": model[0],
+            "encoder": model[1],
+            "own": own.mean(),
+            "permuted": permuted.mean(),
+            "mean": (own - permuted).mean(),
+            "low": low,
+            "high": high,
+            "n_seeds": len(own),
+            "documents": len(values),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)
 
 
-def with_lines(rows: pd.DataFrame, form: str) -> pd.DataFrame:
-    """Rows of `beside_dealt` as a figure's lines, largest difference first, which its name tells; last the run that the
-    reader chose."""
-    rows = rows.assign(last=rows["low"].isna()).sort_values(["last", "mean"], ascending=[True, False])
-    lines = []
-    for row in rows.itertuples():
-        kind = ENCODERS[row.encoder].removeprefix("HAN with ").replace("HAN without", "no")
-        interval = row.Index if row.last else f"({number(row.low, form)} to {number(row.high, form)})"
-        lines.append(f"{SETS[row.corpus]}, {kind}\n{number(row.mean, '+' + form)} {interval}")
-    return rows.assign(line=lines).rename(columns={"dealt": "dealt anew", "own": "attention"})
-
-
-def own_and_dealt(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFrame:
-    """A test's numbers of a run's stored documents of several items, by doc_id: own, dealt (`over_deals`)."""
+def own_and_permuted(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFrame:
+    """A test's numbers of a run's stored documents of several items, by doc_id: own, permuted (their expectation)."""
     traces = obtain(run).traces
     assert traces is not None  # asked for
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    return pd.DataFrame({"own": test(traces), "dealt": over_deals(traces, test, run.seed)}, index=traces.doc_id)
+    permuted = over_permutations(traces, test, run.seed)
+    return pd.DataFrame({"own": test(traces), "permuted": permuted}, index=traces.doc_id)
 
 
 def measured(name: str, **options) -> pd.DataFrame:
@@ -280,11 +272,11 @@ def measured(name: str, **options) -> pd.DataFrame:
     return pd.read_csv(store.read_data(f"measured/{name}"), compression=packed, **options)
 
 
-def of_dealt(numbers: list[str]) -> pd.DataFrame:
+def of_permuted(numbers: list[str]) -> pd.DataFrame:
     """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns label (the data set),
-    number, attention, and dealt, their expectation when each text's weights are dealt anew (measured/dealt.csv)."""
+    number, attention, and permuted, their expectation under permuted weights (measured/dealt.csv)."""
     rows = measured("dealt.csv")
-    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label"})
+    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label", "dealt": "permuted"})
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------

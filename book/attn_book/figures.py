@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attn_book.page import PARTS, YOURS, minus
+from attn_book.verdict import FEWEST
 from attn_book.words import ENCODERS, SETS, number
 from attn_lab.runs.index import HEADLINE_SEEDS
 
@@ -121,6 +122,28 @@ def forest(ax: Axes, rows: pd.DataFrame, encoder: str) -> None:
     """One line a row of `index.over_seeds`, first on top, named by its index, in the encoder's colour."""
     rows = rows.assign(line=rows.index, encoder=encoder)
     points(ax, rows, "line", legend=False)
+
+
+def beside_permuted(rows: pd.DataFrame, form: str, name: str, title: str, caption: str) -> None:
+    """Show rows of `derived.beside_permuted`: a test under the model's own weights minus under the same permuted; open
+    below FEWEST texts."""
+    figure, axes = sheet(height=0.6 + 0.36 * len(rows))
+    forest(axes, rows, "serrano")
+    few = rows[rows["documents"] < FEWEST]
+    axes.plot(few["mean"], few.index, "o", color=SHEET, markersize=5)
+    axes.axvline(0, color=INK, linewidth=1)
+    texts = []
+    for row in rows[rows["documents"] > 0].itertuples():
+        values = [number(value, form) for value in (row.mean, row.low, row.high)]
+        texts.append("{}: {} ({} to {})".format(row.Index, *values))
+    show(figure, name, title, caption, "; ".join(texts))
+
+
+def boxes(ax: Axes, rows: pd.DataFrame, y: Sequence[float], colours: str | Sequence[str] = RULE) -> None:
+    """Box plots from stored quartiles and whiskers, one a row."""
+    ax.hlines(y, rows["whisker_low"], rows["whisker_high"], QUIET, linewidth=1)
+    ax.hlines(y, rows["q25"], rows["q75"], colours, linewidth=7)
+    ax.plot(rows["median"], y, "|", color=INK, markersize=9, markeredgewidth=2.5)
 
 
 def dots(ax: Axes, rows: pd.DataFrame) -> list[str]:

@@ -68,32 +68,27 @@ def side_of(verdicts: pd.Series) -> tuple[str, str]:
     return "part", "undecided"
 
 
-def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
-    """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of weights dealt anew
-    (`derived.of_dealt`, label: data set)."""
+def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
+    """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of permuted weights in one
+    training (`derived.of_permuted`, label: data set), which decides nothing."""
     sets = judged(rows)["corpus"].unique()
-    controls = dealt["label"].unique()
+    controls = permuted["label"].unique()
     lines = []
     for item, rules in judged(rows).groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
-        first = rules.iloc[0]
         verdicts = [*rules["verdict"]]
         held, undecided = verdicts.count("holds"), verdicts.count("undecided")
-        control = dealt[dealt["number"] == name].set_index("label")["dealt"]
-        passes = control > first.reported if first.side == "above" else control < first.reported
-        dealt_too = held and passes.size and passes.all()
         if held:
-            colour = "yes" if held == len(rules) and not dealt_too else "part"
+            colour = "yes" if held == len(rules) else "part"
         else:
             colour = "quiet" if undecided == len(rules) else "no"
         ours = rules.set_index("corpus")["ours"].reindex(sets)
-        numbers = [*ours, *control.reindex(controls)]
-        cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
-        title = PARTS.claim(asks, first, held, len(rules), undecided, dealt_too)
-        lines.append((title, cells, colour, ""))
+        control = permuted[permuted["number"] == name].set_index("label")["permuted"].reindex(controls)
+        cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
+        lines.append((PARTS.claim(asks, rules.iloc[0], held, len(rules), undecided), cells, colour, ""))
     heads = {
         "here": map(short_name, sets),
-        "dealt anew": map(short_name, controls),
+        "permuted, 1 seed": map(short_name, controls),
     }
     return coloured(heads, lines)
 
