@@ -6,11 +6,12 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
+from attn_book import derived
 from attn_book.guides import seed_p
 from attn_book.scorecard import reported
-from attn_core import Run, index, obtain
+from attn_core import Run, index, obtain, over_seeds
 from attn_core.experiments.distance import HALVED
-from attn_core.measures import LEVEL, holm, seed_interval
+from attn_core.measures import LEVEL, crossed_interval, holm, seed_interval
 from attn_core.run import SEEDS
 
 
@@ -53,12 +54,33 @@ def figure_5() -> pd.DataFrame:
     return points.set_axis(["jsd", "tvd"], axis=1).reset_index()
 
 
+def over_bases(values: pd.Series) -> pd.DataFrame:
+    """Of numbers, one a seed or base, indexed by data set first: mean, 95 % interval, and p of a mean of 0 after Holm's
+    correction over the data sets."""
+    sets = values.dropna().groupby(level=0, sort=False)
+    table = pd.DataFrame({"mean": sets.mean()})
+    table[["low", "high"]] = [seed_interval(rows) for _, rows in sets]
+    return table.assign(p=holm(sets.agg(seed_p).to_numpy()))
+
+
 def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:
-    """By data set the geometric mean over bases of TVD over that of a control, its 95 % interval, p of a ratio of one
-    after Holm's correction over the data sets, and the ratio as a cell, with ? where that leaves it undecided."""
-    logs = np.log(rows["tvd"] / rows[control]).dropna().groupby(rows["corpus"], sort=False)
-    table = pd.DataFrame({"mean": logs.mean()})
-    table[["low", "high"]] = [seed_interval(values) for _, values in logs]
-    table = np.exp(table).assign(p=holm(logs.agg(seed_p).to_numpy()))
+    """The same of TVD over that of a control (geometric means; p of a ratio of 1), and the ratio as a cell, with ?
+    where Holm's correction leaves it undecided."""
+    logs = over_bases(np.log(rows["tvd"] / rows[control]).set_axis(rows["corpus"]))
+    table = np.exp(logs[["mean", "low", "high"]]).assign(p=logs["p"])
     marks = np.where(table["p"] < LEVEL, "", " ?")
     return table.assign(cell=table["mean"].map("{:.2f}".format) + marks)
+
+
+def stability(corpora: list[str]) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
+    """By data set the mean JSD of further seeds to the first (n_seeds counts it), with 95 % intervals over seeds and
+    texts, over seeds alone where no table by text is kept; and these tables."""
+    runs = derived.classifiers(corpora).dropna(subset="jsd")
+    rows = over_seeds(runs.assign(value=runs["jsd"]), "corpus").set_index("corpus").loc[corpora]
+    rows["n_seeds"] += 1
+    by_text = {corpus: derived.seed_tables(corpus) for corpus in corpora}
+    for corpus, tables in by_text.items():
+        if tables:
+            each = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1).dropna()
+            rows.loc[corpus, ["low", "high"]] = crossed_interval(each.to_numpy().T)
+    return rows.drop(columns="std"), by_text
