@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book import derived
+from attn_book.fasttext import fasttext
 from attn_book.guides import seed_p
 from attn_book.scorecard import reported
 from attn_core import Run, index, obtain, over_seeds
@@ -84,3 +85,13 @@ def stability(corpora: list[str]) -> tuple[pd.DataFrame, dict[str, list[pd.DataF
             each = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1).dropna()
             rows.loc[corpus, ["low", "high"]] = crossed_interval(each.to_numpy().T)
     return rows.drop(columns="std"), by_text
+
+
+def as_guides(corpora: list[str]) -> pd.DataFrame:
+    """Adversaries whose weights guide networks (fastText vectors): corpus, jsd from the base, mean f1 and auc of what
+    they guide, and f1_uniform, auc_uniform, those under uniform weights."""
+    led = derived.guided(corpora).query("source == 'adversary'")
+    led = led.groupby(["corpus", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
+    flat = fasttext(index.runs, corpus=corpora, encoder="average", attention="uniform", source="archive")
+    flat = flat.groupby("corpus")[["f1_1", "auc"]].mean().set_axis(["f1_uniform", "auc_uniform"], axis=1)
+    return led.join(flat, on="corpus")
