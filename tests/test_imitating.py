@@ -1,7 +1,9 @@
 """Trained adversaries: the loss and its gradient, extreme attention, patience, and what divergence does."""
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,17 +11,19 @@ import torch
 from plain_guiding import adversary_loss, average_model
 from plain_network import random_documents
 
+from attn_core import families, store
+from attn_core.compute import weights_of
+from attn_core.corpora import encode
+from attn_core.corpora.documents import batches
 from attn_core.errors import AttnError
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
-from attn_core.tracing import forward, inputs, trace
+from attn_core.results import obtain
+from attn_core.run import Run
+from attn_core.tracing import at_positions, forward, inputs, trace
 from attn_core.training import BatchLoss, imitate, without_denormals
-from attn_lab.data import encode
-from attn_lab.data.vectors import vectors
-from attn_lab.runs import families, store
-from attn_lab.runs.compute import weights_of
-from attn_lab.runs.results import obtain
-from attn_lab.runs.run import Run
+from attn_core.training.jain import adam, positive_weight
+from attn_data.vectors import vectors
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 
@@ -227,3 +231,47 @@ def test_what_cannot_imitate_is_refused_in_one_line(run, message):
     with pytest.raises(AttnError, match=message) as error:
         obtain(run(), progress=False)
     assert "\n" not in str(error.value)
+
+
+def test_the_loop_on_the_page_trains_as_the_package_does():
+    """The torch loop of the page on section 4, run as it is printed; the package without weight decay."""
+    data = encode("planted", **dict(TINY))
+    documents = data.splits["train"]
+    table = vectors(base().vectors, data.vocabulary)[0]
+    built = []
+    for seed in (0, 1, 1):
+        torch.manual_seed(seed)
+        built.append(build("average", "tanh", table, hidden=8))
+    guide, model, ours = built
+    target = {name: forward(guide, split) for name, split in data.splits.items()}
+    recipe = imitate.Adversary(epochs=2, decay=0.0, divergence=0.01)
+    recipe.train(model, data.splits, seed=3, target=target, progress=False)
+
+    targets = imitate.Targets(target["train"])
+
+    class Base:
+        p = torch.as_tensor(targets.p)
+
+        class log_attention:
+            def __class_getitem__(cls, rows):
+                return torch.as_tensor(at_positions(targets.log_attention, documents, rows))
+
+    rng = np.random.default_rng(3)
+    weight = np.where(documents.labels == 1, positive_weight(documents), 1.0)
+    page = (Path(__file__).parents[1] / "notebooks" / "wiegreffe" / "04-adversaries.md").read_text(encoding="utf-8")
+    names = {
+        "range": lambda epochs: [0, 1],
+        "batches": lambda split: batches(split, recipe.batch, rng),
+        "train": documents,
+        "adversary": lambda rows: imitate.attend(ours, **inputs(ours, documents, rows)),
+        "base": Base,
+        "lam": 0.01,
+        "class_weight": weight,
+        "optimiser": adam(ours, recipe.learning_rate, 0.0),
+    }
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
+    rows = np.arange(len(documents))
+    losses = [imitate.losses(net, documents, rows, targets, 1.0, 0.01)[1].item() for net in (model, ours)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6 * len(documents))
+    for theirs, mine in zip(model.parameters(), ours.parameters(), strict=True):
+        torch.testing.assert_close(theirs, mine, atol=1e-6, rtol=0)
