@@ -13,8 +13,8 @@ class AttnError(Exception):
 
 def one_line(error: BaseException) -> str:
     """An error of any kind in one line, its kind first; a long message is cut."""
-    told = " ".join(str(error).split())
-    return f"{type(error).__name__}: {told if len(told) < 500 else told[:500] + ' …'}"
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text if len(text) < 500 else text[:500] + ' …'}"
 
 
 def say(message: str) -> None:

@@ -95,7 +95,7 @@ def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
     """
     values = []
     for piece in pairwise(zip(jsd, tvd, strict=True)):
-        left, right = sorted(piece)
-        if left[0] <= at <= right[0] and left[0] < right[0]:
-            values.append(np.interp(at, *zip(left, right, strict=True)))
-    return np.mean(values) if values else np.nan
+        (left, first), (right, second) = sorted(piece)
+        if left <= at <= right and left < right:
+            values.append(np.interp(at, [left, right], [first, second]))
+    return float(np.mean(values)) if values else np.nan

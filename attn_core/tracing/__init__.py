@@ -124,8 +124,8 @@ def trace(
             return read_chunk(TextBatch(model, documents, rows, q), of_rows, gradient, leave_one_out)
 
         device = decoder.bias.device
-        texts, tokens, deleted = BUDGETS[device.type]
-        tokens = fitting(device, (deleted if leave_one_out else tokens) // getattr(model.encoder, "MEMORY", 1))
+        texts, tokens, fewer = BUDGETS[device.type]
+        tokens = fitting(device, (fewer if leave_one_out else tokens) // getattr(model.encoder, "MEMORY", 1))
         chunks = cut(documents.lengths, texts, tokens)
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
         arrays = over_chunks(work, chunks, costs, lengths, device, progress)
