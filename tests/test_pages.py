@@ -60,7 +60,7 @@ REFUSED = [
         (f"wiegreffe/{page}", {"seed": 10}, "give the second another one")
         for page in ("03-3-variance", "04-adversaries")
     ],
-    ("monday", {"second": 10}, "give the second another one"),
+    ("in-practice", {"second": 10}, "give the second another one"),
     *[
         (page, SEVERAL, "is not in the archive")
         for page in ("jain/04-2-1-permutation", "one-word", "wiegreffe/03-2-uniform", "wiegreffe/03-4-guides")
@@ -85,13 +85,13 @@ def up_to(page: str, word: str):
 def test_a_sentence_of_one_word_and_a_set_that_the_book_lacks_have_their_page(monkeypatch):
     sentences.run_here(sources.convert("one-model", ROOT), {"sentence": "film"}, monkeypatch)
     sentences.run_here(sources.convert("gallery", ROOT), {"corpora": ["diabetes"]}, monkeypatch)  # which nobody ran
-    notebook = sentences.run_here(up_to("one-word", "with_yours"), {"corpus": "planted"}, monkeypatch)
-    assert "planted" in notebook.cells[-4].outputs[0].text
+    notebook = sentences.run_here(up_to("one-word", "invariant.append"), {"corpus": "planted"}, monkeypatch)
+    assert "planted" in notebook.cells[-1].outputs[0].text
 
 
 def test_of_several_classes_the_predicted_one_s_p_is_read(monkeypatch):
     """A word speaks against the decision where the predicted class is surer without it."""
-    notebook = sentences.run_here(up_to("monday", "speak against"), SEVERAL, monkeypatch)
+    notebook = sentences.run_here(up_to("in-practice", "speak against"), SEVERAL, monkeypatch)
     model = obtain(Run("agnews_all", vectors="ppmi-300")).traces
     against = (model.leave_one_out[model.heaviest] > 0).mean()
     assert f"{against:.0%} of the most" in notebook.cells[-1].outputs[0].text

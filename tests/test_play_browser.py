@@ -27,15 +27,6 @@ SENTENCES = ["film was not good", "not one dull moment"]
 ODD = "People read praise."
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
 THREE = "dull yet charming"
-DIAL = {
-    "stops": [0, 0.5, 1],
-    "names": {"score": "score", "echo": "words that know"},
-    "sets": {
-        "one": {"score": [[0.8, 0.7, 0.9]] * 3, "echo": [[0.5, 0.4, 0.6], [0.7, 0.6, 0.8], [1, 1, 1]]},
-        "two": {"score": [[0.6, 0.5, 0.7]] * 3, "echo": [[0.2, 0.1, 0.3]] * 3},
-    },
-    "lstm": {"one": {"score": 0.8, "echo": 0.9}, "two": {}},
-}
 TILES = {
     "pieces": ["dull", ",", "."],
     "layers": ["0, alone", "6, last"],
@@ -73,7 +64,6 @@ def place(tmp_path_factory):
         play.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
         play.widget("erase", ERASED)
         play.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
-        play.widget("dial", [], "", dial=DIAL)
         figures.show(figures.sheet()[0], "tiles", "A title", "A caption.", "A picture.")
         play.widget("tiles", [], "", figure="fig-tiles", tiles=TILES)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
@@ -162,9 +152,9 @@ def test_a_tap_gives_a_word_all_the_weight_and_a_flip_shows(page):
     assert count(page, "[data-play=move].flipped") == 1
 
 
-def test_a_text_that_no_attention_flips_is_told(page):
+def test_an_attention_invariant_decision_is_told(page):
     press(page, "move", "1")
-    assert "No attention can flip this" in texts(page, f"{MOVE} .attn-why")[0]
+    assert "No attention can change this decision" in texts(page, f"{MOVE} .attn-why")[0]
 
 
 def test_keys_move_a_weight(page):
@@ -362,19 +352,6 @@ def test_erasing_takes_as_many_words_as_the_package_says(page, order):
         assert data(page, "erase")["erased"] == "1"
 
 
-def test_the_dial_turns_by_key(page):
-    focus(page, "[data-play=dial] input")
-    page.key("End")
-    assert texts(page, ".attn-gauge b") == ["0.80", "1.00"]
-    assert page.js("document.querySelector('.attn-gauge:nth-child(2) .now').style.width") == "100%"
-
-
-def test_the_dial_changes_its_set(page):
-    press(page, "dial", "two")
-    assert texts(page, ".attn-gauge b") == ["0.60", "0.20"]
-    assert not seen(page, ".attn-gauge .lstm"), "no such model"
-
-
 TILE = ".attn-tiles tbody button"
 
 
@@ -383,17 +360,15 @@ def test_a_tile_by_mouse_and_the_next_by_keys(page):
     assert (float(data(page, "tiles")["p"]), float(data(page, "tiles")["share"])) == (0.1, 0.3)
     page.key("ArrowUp")
     page.key("ArrowLeft")
-    assert "positive 0.60" in texts(page, "[data-play=tiles] .attn-why")[0]
+    assert "positive, p = 0.60" in texts(page, "[data-play=tiles] .attn-why")[0]
     assert count(page, f'{TILE}[tabindex="0"]') == 1, "one stop for Tab"
 
 
-def test_tiles_show_another_network_and_the_weights(page):
+def test_tiles_show_another_network(page):
     assert texts(page, TILE) == ["−", "+", "+", "−", "−", "−"]
     press(page, "tiles", "as downloaded")
     assert texts(page, TILE)[3:] == ["−", "+", "−"]
     assert texts(page, ".attn-tiles tbody .count") == ["1", "2"]
-    press(page, "tiles", "a")
-    assert texts(page, TILE) == ["90", "0", "10", "60", "20", "20"]
 
 
 def test_strips_of_every_model(page):

@@ -1,7 +1,7 @@
 /* The book's arithmetic in the page, without a framework and without a network.
    A sentence is {w: words, a: the model's weights, c: contributions, b: bias}; p = sigmoid(b + sum a_t c_t).
    The functions of `attn` are tested in node against the Python package; the rest brings every .attn-play of a page to
-   life: data-play names which of move, triangle, erase, strips, tiles and dial; what stands in it before is its picture on paper. */
+   life: data-play names which of move, triangle, erase, strips and tiles; what stands in it before is its picture on paper. */
 "use strict"; // else the functions of the block below would be names of the whole page
 const attn = (() => {
   const sigmoid = z => 1 / (1 + Math.exp(-z));
@@ -62,7 +62,7 @@ const attn = (() => {
     return d.a.map((x, t) => (rest > 0 && !gone.includes(t) ? x / rest : 0));
   };
   /* Words in the order in which a ranking erases them. The decision is the sign of sum a_t (b + c_t) over the kept, so
-     the fewest words that flip it are the first of those whose a_t (b + c_t) speaks most for it. */
+     the minimal set of words that flips it is the first of those whose a_t (b + c_t) speaks most for it. */
   function order(d, name) {
     const way = output(d, d.a) > 0.5 ? 1 : -1;
     const score = { attention: t => d.a[t], gradient: t => way * d.c[t], product: t => way * d.a[t] * d.c[t],
@@ -97,24 +97,19 @@ const attn = (() => {
 
   /* ---- shuffling, again and again ---- */
   function median(values) {
-    const sorted = [...values].sort((x, y) => x - y), half = Math.floor(sorted.length / 2);
-    return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+    const sorted = [...values].sort((x, y) => x - y), n = sorted.length;
+    return (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2;
   }
-  /* Numbers in [0, 1), the same for the same start (mulberry32): what a page shows can be shown again. */
+  /* Numbers in [0, 1), the same for the same start: what a page shows can be shown again. */
   function stream(start) {
-    return () => {
-      start = (start + 0x6d2b79f5) | 0;
-      let z = Math.imul(start ^ (start >>> 15), 1 | start);
-      z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z;
-      return ((z ^ (z >>> 14)) >>> 0) / 4294967296;
-    };
+    return () => (start = (Math.imul(start, 1664525) + 1013904223) >>> 0) / 4294967296;
   }
-  /* The weights dealt anew among the words that are there. */
+  /* The weights permuted among the words that are there. */
   const dealt = (d, random) => placed(d, shuffled(present(d).a, random));
-  /* What deals of the weights do to the output: half of them move it by at most `typical`, `flips` change the decision. */
+  /* What permutations do to the output: half of them move it by at most `typical`, `flips` change the decision. */
   function effect(d, outputs) {
     const own = output(d, d.a);
-    return { count: outputs.length, typical: median(outputs.map(p => Math.abs(p - own))),
+    return { typical: median(outputs.map(p => Math.abs(p - own))),
       flips: outputs.filter(p => p > 0.5 !== own > 0.5).length };
   }
   /* How many outputs fall into each of `count` equal parts of [0, 1]. */
@@ -131,24 +126,18 @@ const attn = (() => {
     const b = y / HIGH, c = x - b / 2, inside = [1 - b - c, b, c].map(v => Math.max(0, v));
     return inside.map(v => v / sum(inside));
   }
-  /* Attentions at JSD `level` from `a`, as lines of points: on the way from `a` to any point of the edge JSD grows. */
+  /* Attentions at JSD `level` from `a`, or on the triangle's edge where that is nearer: on the way there JSD grows. */
   function contour(a, level, rays = 240) {
-    const lines = [[]];
-    for (let k = 0; k <= rays; k++) {
+    return Array.from({ length: rays + 1 }, (_, k) => {
       const way = (3 * k) / rays, edge = Math.floor(way) % 3, end = corner(3, edge, 1 - (way % 1), (edge + 1) % 3);
       const at = r => a.map((x, t) => x + r * (end[t] - x));
-      if (jsd(a, end) < level) {
-        lines.push([]);
-        continue;
-      }
       let low = 0, high = 1;
       for (let i = 0; i < 30; i++) {
         const middle = (low + high) / 2;
         jsd(a, at(middle)) < level ? (low = middle) : (high = middle);
       }
-      lines.at(-1).push(at(high));
-    }
-    return lines.filter(line => line.length > 1);
+      return at(high);
+    });
   }
   /* The corners of what of the triangle lies within a band, one after the other. */
   const strip = (d, edges) => [0, 1, 2].flatMap(i => [...inside(d, edges, i), ...ends(d, edges, i, (i + 1) % 3)]);
@@ -163,7 +152,7 @@ const attn = (() => {
     const embedding = array(model.arrays["encoder.embedding.weight"]), matrix = {};
     for (const [name, packed] of Object.entries(model.arrays))
       if (name !== "encoder.embedding.weight") matrix[name] = Array.from({ length: packed[0] }, (_, r) => r).map(array(packed).row);
-    return { embedding, matrix, index: new Map(model.words.map((word, i) => [word, i])), split: model.split, average: model.average };
+    return { ...model, embedding, matrix, index: new Map(model.words.map((word, i) => [word, i])) };
   }
 
   /* The package's rule for SST: bracket marks away, whatever is no letter, digit or underscore to blanks, contractions
@@ -250,7 +239,6 @@ if (typeof document !== "undefined") {
     row.show = chosen => row.querySelectorAll("button").forEach(key => (key.ariaPressed = key.dataset.key === String(chosen)));
     return row;
   }
-  const same = names => Object.fromEntries(names.map(name => [name, name]));
 
   /* A word below a bar of its weight; the line is the model's own. */
   function bar(word) {
@@ -279,11 +267,10 @@ if (typeof document !== "undefined") {
       const low = Math.min(...each);
       ticks.replaceChildren(...attn.left(d).map(t => {
         const tick = element("i", side(alone[t]));
-        tick.dataset.t = t;
         tick.style.left = share(alone[t]);
         return tick;
       }));
-      answer.replaceChildren(element("b", "", side(p)), ` ${p.toFixed(2)}`);
+      answer.replaceChildren(element("b", "", side(p)), `, p = ${p.toFixed(2)}`);
       was.textContent = note;
       root.classList.toggle("flipped", side(p) !== side(model));
       reach.style.cssText = `left:${share(low)};width:${share(Math.max(...each) - low)}`;
@@ -291,11 +278,11 @@ if (typeof document !== "undefined") {
       here.style.left = share(p);
       told(root, { p, jsd: attn.jsd(d.a, now) });
     };
-    return { parts, show, ticks, answer, was };
+    return { parts, show, answer, was };
   }
 
   /* ---- one sentence, three encoders: move its weights, take a word out, shuffle ---- */
-  const KEYS = { own: "the model's", flat: "equal", deal: "shuffle", far: "farthest, same answer" };
+  const KEYS = { own: "the model's", flat: "uniform", deal: "shuffle", far: "adversarial, same answer" };
   const TAPS = { all: "give it all the weight", erase: "erase its weight", delete: "delete the word" };
   const READERS = { lstm: "BiLSTM", average: "no context", minilm: "transformer" };
   const hue = encoder => `var(--attn-${encoder === "minilm" ? "transformer" : encoder})`;
@@ -316,8 +303,9 @@ if (typeof document !== "undefined") {
     const [note, histogram, why, results] = made(`<p class="attn-note"></p><div class="attn-histogram" aria-hidden="true"></div>
       <p class="attn-why"></p><ul class="attn-tally" aria-live="polite" aria-label="What shuffling does"></ul>`);
     histogram.append(...Array.from({ length: 40 }, () => element("i", "")));
-    const { parts: [verdict, ...axis], show, ticks, answer, was } = meter(root);
+    const { parts: [verdict, ...axis], show, answer, was } = meter(root);
     const path = root.dataset.path ? guide() : undefined;
+    readers.lastChild.title = "a twin of the book's MiniLM, trained on a CPU; it reads the stored sentences alone";
     fill(root, ...(path ? [path.panel] : []), readers, pick, note, words, taps, verdict, histogram, ...axis, why, keys, results);
     if (root.dataset.own) root.append(own(sentence => {
       sentences.splice(stored, 1, sentence); // one typed sentence at a time
@@ -330,7 +318,7 @@ if (typeof document !== "undefined") {
       if (out < 0) return whole();
       return (tap === "delete" ? attn.deleted : attn.erased)(whole(), out);
     }
-    const lost = (place, how, name = encoder) => `${sentences[at].by[name].w[place]} ${how === "delete" ? "deleted" : "erased"}`;
+    const lost = () => `${d.w[out]} ${tap}d`;
 
     function read(name) {
       const places = whole().w.join(" ");
@@ -346,13 +334,8 @@ if (typeof document !== "undefined") {
     }
     function take(t) {
       out = t;
-      heights(shown());
+      heights([]);
       choose("own");
-    }
-    /* What the histogram holds: the last shuffles of this reading, if they were of these words. */
-    function shown() {
-      const last = tally[encoder];
-      return last?.out === out && (out < 0 || last.tap === tap) ? last.outputs : [];
     }
     function set(a) {
       stop();
@@ -371,7 +354,7 @@ if (typeof document !== "undefined") {
       draw();
     }
 
-    /* Deals one after the other; the histogram fills, the last deal stays. */
+    /* Permutations one after the other; the histogram fills, the last one stays. */
     function shuffle() {
       const random = attn.stream(1), outputs = [], began = performance.now(), pace = still() ? Infinity : SHUFFLES / SHUFFLING;
       kind = "deal";
@@ -384,7 +367,7 @@ if (typeof document !== "undefined") {
           running = requestAnimationFrame(step);
           return;
         }
-        tally[encoder] = { ...attn.effect(d, outputs), outputs, out, tap };
+        tally[encoder] = { ...attn.effect(d, outputs), less: out < 0 ? "" : ` (${lost()})` };
         stop();
         draw();
         path?.shuffled(encoder);
@@ -413,7 +396,7 @@ if (typeof document !== "undefined") {
         says.textContent = strange ? "not read" : gone ? "out" : `p ${each[t].toFixed(2)}`;
         box.className = `attn-word ${gone ? "gone" : strange ? "strange" : side(each[t])}`;
         box.style.setProperty("--sure", Math.abs(2 * each[t] - 1));
-        key.ariaLabel = `${d.w[t]}, ${strange ? "not read: the model does not know it" : gone ? "out" : `with all the weight: ${side(each[t])} ${each[t].toFixed(2)}`}`;
+        key.ariaLabel = `${d.w[t]}, alone: ${says.textContent}`;
         key.ariaPressed = tap === "all" ? null : gone;
       });
       show(d, now, remark(moving));
@@ -427,30 +410,28 @@ if (typeof document !== "undefined") {
       if (moving) return;
 
       const n = attn.left(d).length, agree = attn.left(d).filter(t => side(each[t]) === model).length;
-      const head = agree === n ? "No attention can flip this." : `${agree} of ${n} states,`;
-      const tail = agree === n ? ` Each of its states (${n}), given all the weight, already says ${model}.`
-        : ` given all the weight, ${agree === 1 ? "says" : "say"} ${model}. Grey: every answer that some attention can give.`;
+      const [head, tail] = agree === n ? ["No attention can change this decision.", ` Each of its states (${n}), given all the weight, gives it.`]
+        : [`${agree} of ${n} states`, " give this decision when they receive all the weight. Grey: every answer that some attention can give."];
       why.replaceChildren(...(unread ? [] : [element("b", "", head), tail]));
-      if (encoder === "average" && out >= 0 && tap === "delete") why.append(" Without context, to delete a word is to erase its weight.");
       keys.show(kind);
       taps.show(tap);
       readers.show(encoder);
-      results.replaceChildren(...Object.entries(tally).map(([name, { count, typical, flips, out: gone, tap: how }]) => {
-        const line = element("li", name === encoder ? "here" : ""), less = gone < 0 ? "" : ` (${lost(gone, how, name)})`;
+      results.replaceChildren(...Object.entries(tally).map(([name, { typical, flips, less }]) => {
+        const line = element("li", name === encoder ? "here" : "");
         line.style.setProperty("--hue", hue(name));
-        line.append(element("b", "", READERS[name]), `${less}: shuffled ${count} times, half move p by ${typical.toFixed(2)} or less; ${flips} change the answer.`);
+        line.append(element("b", "", READERS[name]), `${less}: shuffled ${SHUFFLES} times, half move p by ${typical.toFixed(2)} or less; ${flips} change the decision.`);
         return line;
       }));
-      told(root, { typical: tally[encoder]?.typical ?? "", flips: tally[encoder]?.flips ?? "" });
+      told(root, { flips: tally[encoder]?.flips ?? "" });
     }
     /* What is said beside the answer: whether it flipped, how far the weights moved, what is out. */
     function remark(moving) {
       const model = attn.output(d, d.a), first = attn.output(whole(), whole().a).toFixed(2), parts = [];
-      if (side(attn.output(d, now)) !== side(model)) parts.push(`flipped from ${model.toFixed(2)}`);
-      else if (kind !== "own") parts.push(`the model says ${model.toFixed(2)}`);
+      if (side(attn.output(d, now)) !== side(model)) parts.push(`flipped from p = ${model.toFixed(2)}`);
+      else if (kind !== "own") parts.push(`the model says p = ${model.toFixed(2)}`);
       else if (out < 0) parts.push("the model's own answer");
       if (kind !== "own" && !moving) parts.push(`JSD ${attn.jsd(d.a, now).toFixed(2)} of at most ${attn.ceiling(attn.present(d).a).toFixed(2)}`);
-      if (out >= 0) parts.push(`${lost(out, tap)}; the whole sentence: ${first}`);
+      if (out >= 0) parts.push(`${lost()}; the whole sentence: p = ${first}`);
       return parts.join(", ");
     }
 
@@ -458,12 +439,8 @@ if (typeof document !== "undefined") {
     function build() {
       d = taken();
       root.style.setProperty("--hue", hue(encoder));
-      heights(shown());
-      readers.querySelectorAll("button").forEach(key => {
-        key.disabled = !sentences[at].by[key.dataset.key];
-        const about = key.dataset.key === "minilm" ? "a twin of the book's MiniLM, trained on a CPU" : "";
-        key.title = key.disabled ? "only stored sentences can be read by it here" : about;
-      });
+      heights([]);
+      readers.querySelectorAll("button").forEach(key => (key.disabled = !sentences[at].by[key.dataset.key]));
       bars = d.w.map(slider);
       words.replaceChildren(...bars.map(({ box }) => box));
       choose("own");
@@ -483,8 +460,6 @@ if (typeof document !== "undefined") {
         to(now[t] + step);
       };
       key.onclick = () => touch(t);
-      for (const [name, lit] of Object.entries({ pointerenter: true, pointerleave: false, focusin: true, focusout: false }))
-        box.addEventListener(name, () => ticks.querySelector(`[data-t="${t}"]`)?.classList.toggle("lit", lit));
       return parts;
     }
 
@@ -504,42 +479,41 @@ if (typeof document !== "undefined") {
 
     /* Five steps: guess, shuffle, switch the encoder, shuffle, why. */
     function guide() {
-      const panel = group("attn-path", "Five steps"), marks = ["guess", "shuffle", "switch", "shuffle", "why"].map(name => element("li", "", name));
-      panel.append(...made(`<ol aria-hidden="true"></ol><p aria-live="polite"></p><div class="attn-keys"></div>`));
+      const panel = group("attn-path", "Five steps");
+      panel.append(...made(`<ol aria-hidden="true"><li>guess</li><li>shuffle</li><li>switch</li><li>shuffle</li><li>why</li></ol>
+        <p aria-live="polite"></p><div class="attn-keys"></div>`));
       const [list, text, next] = panel.children;
-      list.append(...marks);
-      let step = 0, guess;
+      let step = 0;
       const ask = (line, texts, pressed) => {
-        marks.forEach((mark, i) => mark.classList.toggle("now", i === step));
+        [...list.children].forEach((mark, i) => mark.classList.toggle("now", i === step));
         told(root, { step });
         text.textContent = line;
         next.replaceChildren(...buttons("", "", texts, pressed).children);
       };
-      const deal = line => ask(line, { go: "shuffle" }, () => choose("deal"));
+      const shuffling = line => ask(line, { go: "shuffle" }, () => choose("deal"));
       const knowing = name => {
         const reading = sentences[at].by[name], says = side(attn.output(reading, reading.a));
         return `${attn.alone(reading).filter(p => side(p) === says).length} of ${reading.w.length}`;
       };
       const steps = [
-        () => ask(`The ${READERS[encoder]} has read “${whole().w.join(" ")}” and weighed its words. Deal its weights anew at random: does its answer stay?`,
-          { stays: "mostly", flips: "often not" }, answer => { guess = answer; go(1); }),
-        () => deal(guess === "stays" ? "You think that it mostly stays. Shuffle." : "You think that it often flips. Shuffle."),
-        () => ask(`${tally[encoder].flips} of ${SHUFFLES} shuffles change the answer. Now a model that reads each word without its neighbours. What will shuffling do to it?`,
+        () => ask(`The ${READERS[encoder]} has read “${whole().w.join(" ")}” and weighed its words. Permute the weights at random: does its decision stay?`,
+          { stays: "mostly", flips: "often not" }, () => go(1)),
+        () => shuffling("Shuffle, and see."),
+        () => ask(`${tally[encoder].flips} of ${SHUFFLES} permutations change its decision on this sentence. Now a model that reads each word without its neighbours. What will permuting do to it?`,
           { go: "switch to no context" }, () => read("average")),
-        () => deal("The same sentence; each state has seen its own word only. Shuffle again."),
-        () => ask(`Why? Look at the ticks: each is the answer of one word's state alone. In the BiLSTM ${knowing("lstm")} say what the sentence says, without context ${knowing("average")}. Where the states agree, it matters little which of them attention asks.`,
+        () => shuffling("The same sentence; each state has seen its own word only. Shuffle again."),
+        () => ask(`Why? Each tick is the answer of one word's state with all the weight. Of this sentence's states ${knowing("lstm")} give the decision in the BiLSTM, ${knowing("average")} without context. Where the states agree, it matters little which of them gets the weight.`,
           { ...(sentences[at].by.minilm && { minilm: "and a transformer?" }), again: "start again" }, last),
       ];
       const go = to => steps[(step = to)]();
       function last(key) {
-        step = key === "again" ? 0 : step;
-        if (step) {
-          read("minilm");
-          choose("deal");
-        } else {
-          encoder = "lstm";
-          open(at);
+        if (key === "minilm") {
+          read(key);
+          return choose("deal");
         }
+        step = 0;
+        encoder = "lstm";
+        open(at);
       }
       return {
         panel,
@@ -593,7 +567,7 @@ if (typeof document !== "undefined") {
     let now = d.a, epsilon = Number(root.dataset.epsilon);
     const spot = a => attn.place(a).map((v, i) => 100 * (i ? -v : v)), line = points => `M ${points.map(a => spot(a).join(" ")).join(" L ")}`;
     const [svg, wide] = made(`<svg viewBox="-30 -100 160 116" class="attn-triangle"><path class="ground"/><path class="zone"/><path class="frame"/>
-      <circle r="2.2" class="model"/><path class="star"/><circle r="4" class="point" tabindex="0" role="slider" aria-valuemin="0" aria-valuemax="100"/></svg>
+      <circle r="2.2" class="model"/><path class="star" d="M0-5 1.2-1.6 4.8-1.5 1.9.6 2.9 4 0 2-2.9 4-1.9.6-4.8-1.5-1.2-1.6Z"/><circle r="4" class="point" tabindex="0" role="slider" aria-valuemin="0" aria-valuemax="100"/></svg>
       <label class="attn-wide">the same answer: p within <b></b><input type="range" min="0.01" max="0.3" step="0.01"></label>`);
     const [ground, zone, frame, own, star, point] = svg.children, [width, range] = wide.children;
     const label = (text, x, y, kind = "") => {
@@ -603,11 +577,11 @@ if (typeof document !== "undefined") {
     };
     const put = (circle, a) => spot(a).forEach((v, i) => circle.setAttribute(i ? "cy" : "cx", v));
     for (const side of [ground, frame]) side.setAttribute("d", `${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`);
-    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-      attn.contour(d.a, level).sort((one, other) => other.length - one.length).forEach((points, i) => {
-        frame.before(drawn("path", { d: line(points), class: "level" }));
-        if (!i) label(level, ...spot(points[Math.floor(points.length / 2)]), "quiet");
-      });
+    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) {
+      const points = attn.contour(d.a, level), within = points.filter(point => Math.min(...point) > 1e-6);
+      frame.before(drawn("path", { d: line(points), class: "level" }));
+      if (within.length) label(level, ...spot(within[Math.floor(within.length / 2)]), "quiet");
+    }
     attn.alone(d).forEach((p, t) => {
       const [x, y] = spot(attn.corner(3, t));
       label(`${d.w[t]}: p = ${p.toFixed(2)}`, x, y + (t === 1 ? -5 : 9));
@@ -622,16 +596,15 @@ if (typeof document !== "undefined") {
     replace(root, svg, wide, ...parts, keys);
 
     function draw() {
-      const far = attn.farthest(d, epsilon), [x, y] = spot(far), p = attn.output(d, now), inside = Math.abs(p - attn.output(d, d.a)) <= epsilon + 1e-9;
+      const far = attn.farthest(d, epsilon), p = attn.output(d, now), inside = Math.abs(p - attn.output(d, d.a)) <= epsilon + 1e-9;
       const zoned = attn.strip(d, attn.band(d, epsilon)), farthest = attn.jsd(d.a, far);
       zone.setAttribute("d", zoned.length ? `${line(zoned)} Z` : "");
-      const tips = Array.from({ length: 10 }, (_, k) => [x + (k % 2 ? 2 : 5) * Math.sin((Math.PI * k) / 5), y - (k % 2 ? 2 : 5) * Math.cos((Math.PI * k) / 5)]);
-      star.setAttribute("d", `M ${tips.join(" L ")} Z`);
+      star.setAttribute("transform", `translate(${spot(far).join(" ")})`);
       put(point, now);
       point.ariaValueNow = Math.round(100 * now[0]);
       point.ariaValueText = `${d.w.map((word, t) => `${word} ${percent(now[t])}`).join(", ")}; p = ${p.toFixed(2)}`;
       width.textContent = epsilon.toFixed(2);
-      show(d, now, `${inside ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; the farthest: ${farthest.toFixed(2)}`);
+      show(d, now, `${inside ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; optimal adversarial attention: ${farthest.toFixed(2)}`);
       told(root, { now: JSON.stringify(now), farthest });
     }
     function set(x, y) {
@@ -653,10 +626,10 @@ if (typeof document !== "undefined") {
     draw();
   }
 
-  const ORDERS = { attention: "attention", gradient: "gradient", product: "gradient × attention", optimum: "the fewest" };
+  const ORDERS = { attention: "attention", gradient: "gradient", product: "gradient × attention", optimum: "minimal set" };
   function erase(root) {
     const sentences = JSON.parse(root.dataset.sentences);
-    let d, gone, rank, tried;
+    let d, gone, rank, tried, bars;
     const pick = buttons("attn-pick", "Sentence", sentences.map(({ w }) => w.join(" ")), key => open(Number(key)));
     const words = group("attn-words", "Words"), { parts, show } = meter(root), [why] = made(`<p class="attn-why" aria-live="polite"></p>`);
     const ranks = buttons("attn-keys", "Order", ORDERS, name => { rank = name; gone = []; draw(); });
@@ -678,31 +651,32 @@ if (typeof document !== "undefined") {
       rank = "";
       gone = gone.includes(t) ? gone.filter(s => s !== t) : [...gone, t];
       draw();
-      words.children[t].querySelector("button").focus();
     }
     function draw() {
       const now = attn.kept(d, gone), fewest = attn.flips(d, attn.order(d, "optimum")), own = attn.output(d, d.a).toFixed(2), flip = flipped();
-      words.replaceChildren(...d.w.map((word, t) => {
-        const { box, slot, key, says, show } = bar(word);
+      bars.forEach(({ box, key, show }, t) => {
         box.classList.toggle("gone", gone.includes(t));
-        slot.classList.add("still");
-        slot.ariaHidden = true;
-        says.remove();
-        Object.assign(key, { ariaPressed: gone.includes(t), ariaLabel: `erase ${word}`, onclick: () => touch(t) });
+        key.ariaPressed = gone.includes(t);
         show(now[t], d.a[t]);
-        return box;
-      }));
+      });
       if (flip && rank && gone.length === attn.flips(d, attn.order(d, rank))) tried[rank] = gone.length;
-      show(d, now, flip ? `flipped from ${own}` : `the whole sentence: ${own}`);
-      const least = fewest > 0 && fewest < d.w.length ? fewest : "all of them", more = gone.length - fewest;
-      why.replaceChildren(element("b", "", `Erased: ${gone.length}`), ` of ${d.w.length}; least possible: ${least}.`,
-        flip ? ` ${more ? `${more} more than needed` : "As few as can be"}.` : "");
+      show(d, now, `${flip ? "flipped from" : "the whole sentence:"} p = ${own}`);
+      const least = fewest > 0 && fewest < d.w.length ? fewest : "all of them";
+      why.replaceChildren(element("b", "", `Erased: ${gone.length}`), ` of ${d.w.length}; minimal set: ${least}.`);
       for (const key of ranks.children) key.textContent = [ORDERS[key.dataset.key], tried[key.dataset.key]].filter(Boolean).join(": ");
       ranks.show(rank);
-      told(root, { erased: gone.length, fewest });
+      told(root, { erased: gone.length });
     }
     function open(i) {
       [d, gone, rank, tried] = [sentences[i], [], "attention", {}];
+      bars = d.w.map(bar);
+      bars.forEach(({ slot, key, says }, t) => {
+        slot.classList.add("still");
+        slot.ariaHidden = true;
+        says.remove();
+        Object.assign(key, { ariaLabel: `erase ${d.w[t]}`, onclick: () => touch(t) });
+      });
+      words.replaceChildren(...bars.map(({ box }) => box));
       pick.show(i);
       draw();
     }
@@ -710,7 +684,7 @@ if (typeof document !== "undefined") {
   }
 
   /* The same sentences in every trained model. Weights are stored in thousandths. */
-  const NAMES = { ...READERS, cnn: "CNN", transformer: "transformer", adversary: "trained adversary", farthest: "farthest, same answer" };
+  const NAMES = { ...READERS, cnn: "CNN", transformer: "transformer", adversary: "trained adversary", farthest: "adversarial, same answer" };
   const FIELDS = { encoder: "encoder", kind: "attention", seed: "seed" };
   function strips(root) {
     const { sentences, models } = JSON.parse(root.dataset.models), fields = Object.keys(FIELDS), [shown] = made(`<div class="attn-strips" aria-live="polite"></div>`);
@@ -732,7 +706,7 @@ if (typeof document !== "undefined") {
       root.style.setProperty("--hue", hue(now.encoder));
       shown.replaceChildren(...sentences.map((words, i) => {
         const a = shares(now.a[i]), line = element("p", "attn-strip"), distance = attn.jsd(a, shares(first.a[i]));
-        line.append(element("b", "", `${side(now.p[i])} ${now.p[i].toFixed(2)}`),
+        line.append(element("b", "", `${side(now.p[i])}, p = ${now.p[i].toFixed(2)}`),
           element("small", "", now === first ? "" : `, JSD ${distance.toFixed(2)} to the first`), element("br", ""));
         words.forEach((word, t) => {
           const mark = Object.assign(element("span", "", word), { title: a[t].toFixed(3) });
@@ -742,57 +716,16 @@ if (typeof document !== "undefined") {
         });
         return line;
       }));
-      told(root, { key: `${now.encoder} ${now.kind} ${now.seed}` });
     }
     draw();
   }
 
-  /* Retrained models with more and more context: one row a measure, its mean and interval over seeds, and where the
-     BiLSTM lies. data-dial: {stops: [κ], names: {measure: text}, sets: {name: {measure: [[mean, low, high] a stop]}},
-     lstm: {name: {measure: mean}}}. */
-  function dial(root) {
-    const { stops, names, sets, lstm } = JSON.parse(root.dataset.dial);
-    let now = Object.keys(sets)[0];
-    const pick = buttons("attn-pick", "data set", same(Object.keys(sets)), name => draw((now = name)));
-    const parts = made(`<label class="attn-dial"><span>the word alone</span><input type="range" min="0" value="0" aria-label="share of the text's mean in each word"><span>the text alone</span></label>
-      <output aria-live="polite"></output><div class="attn-gauges"></div>
-      <p class="attn-keys-of">Bars: mean of five seeds, with its 95% interval. Thin line: κ = 0. Red line: the BiLSTM.</p>`);
-    const [{ children: [, range] }, says, rows] = parts;
-    range.max = stops.length - 1;
-    range.value = 0;
-    rows.append(...Object.values(names).map(name => {
-      const [row] = made(`<div class="attn-gauge"><span></span><div class="slot"><i class="was"></i><i class="now"></i><i class="reach"></i><i class="lstm"></i></div><b></b></div>`);
-      row.firstChild.textContent = name;
-      return row;
-    }));
-    fill(root, pick, ...parts);
-    range.oninput = draw;
-    function draw() {
-      const stop = Number(range.value);
-      pick.show(now);
-      says.textContent = range.ariaValueText = `κ = ${stops[stop]}: ${percent(1 - stops[stop])} word, ${percent(stops[stop])} mean of the text`;
-      Object.keys(names).forEach((measure, k) => {
-        const [, slot, value] = rows.children[k].children, [was, bar, reach, other] = slot.children;
-        const found = sets[now][measure], [mean, low, high] = found[stop], there = lstm[now][measure];
-        was.style.left = share(found[0][0]);
-        bar.style.width = share(mean);
-        reach.style.cssText = `left:${share(low)};width:calc(${share(high)} - ${share(low)})`;
-        other.style.cssText = there === undefined ? "display:none" : `left:${share(there)}`;
-        value.textContent = mean.toFixed(2);
-      });
-      told(root, { stop });
-    }
-    draw();
-  }
-
-  /* One sentence after each layer: a tile is what one piece would decide with all the attention, or how much it gets.
+  /* One sentence after each layer: a tile is what one piece would decide with all the attention.
      data-tiles: {pieces, models: {name: [a row a layer: {p: [], a: []}]}, layers: [names]}. */
-  const VIEWS = { p: "what it decides alone", a: "how much attention it gets" };
   function tiles(root) {
     const { pieces, models, layers } = JSON.parse(root.dataset.tiles);
-    let model = Object.keys(models)[0], view = "p", at = [layers.length - 1, 0]; // layer and piece of the chosen tile
-    const choices = buttons("attn-keys", "Network", same(Object.keys(models)), name => draw((model = name)));
-    const views = buttons("attn-keys", "Tiles show", VIEWS, name => draw((view = name)));
+    let model = Object.keys(models)[0], at = [layers.length - 1, 0]; // layer and piece of the chosen tile
+    const choices = buttons("attn-keys", "Network", Object.fromEntries(Object.keys(models).map(name => [name, name])), name => draw((model = name)));
     const [table, detail] = made(`<table class="attn-tiles" aria-label="Tiles: layers down, pieces across; arrow keys move"><thead><tr>
       <th scope="col">layer</th><th scope="col" class="count" aria-label="pieces that decide negative">−</th></tr></thead><tbody></tbody></table>
       <p class="attn-why" aria-live="polite"></p>`);
@@ -829,32 +762,31 @@ if (typeof document !== "undefined") {
     }
     function tell() {
       const [layer, piece] = at, p = models[model].map(row => row.p[piece]), gets = models[model][layer].a[piece];
-      detail.replaceChildren(element("b", "", `“${pieces[piece]}”`), ` after layer ${layers[layer]}: ${side(p[layer])} ${p[layer].toFixed(2)} with all the attention; it gets ${percent(gets)}. `
+      detail.replaceChildren(element("b", "", `“${pieces[piece]}”`), ` after layer ${layers[layer]}: ${side(p[layer])}, p = ${p[layer].toFixed(2)}, with all the attention; it gets ${percent(gets)}. `
         + `Layer by layer: ${p.map(value => value.toFixed(2)).join(", ")}.`);
       cells.forEach((row, i) => row.forEach((key, j) => key.classList.toggle("chosen", i === layer && j === piece)));
-      told(root, { layer, piece, p: p[layer], share: gets });
+      told(root, { p: p[layer], share: gets });
     }
     function draw() {
       cells.forEach((row, layer) => {
-        const { p, a } = models[model][layer], weights = view === "a";
+        const { p } = models[model][layer];
         row.forEach((key, piece) => {
-          key.className = weights ? "share" : side(p[piece]);
-          key.style.setProperty("--sure", weights ? Math.min(1, 1.6 * a[piece]) : Math.abs(2 * p[piece] - 1));
-          key.textContent = weights ? Math.round(100 * a[piece]) : p[piece] > 0.5 ? "+" : "−";
-          key.ariaLabel = `${pieces[piece]}, layer ${layers[layer]}: ${weights ? percent(a[piece]) : `${side(p[piece])} ${p[piece].toFixed(2)}`}`;
+          key.className = side(p[piece]);
+          key.style.setProperty("--sure", Math.abs(2 * p[piece] - 1));
+          key.textContent = p[piece] > 0.5 ? "+" : "−";
+          key.ariaLabel = `${pieces[piece]}, layer ${layers[layer]}: ${side(p[piece])}, p = ${p[piece].toFixed(2)}`;
           key.tabIndex = layer === at[0] && piece === at[1] ? 0 : -1;
         });
         rows[layer].lastChild.textContent = p.filter(value => value <= 0.5).length;
       });
       choices.show(model);
-      views.show(view);
       tell();
     }
-    replace(root, choices, views, table, detail);
+    replace(root, choices, table, detail);
     draw();
   }
 
-  const plays = { move, triangle, erase, strips, dial, tiles };
+  const plays = { move, triangle, erase, strips, tiles };
   /* A second link for the keyboard, after the theme's to the page's text: to the first thing to play with. */
   function shortcut(root) {
     root.id ||= "attn-play";
