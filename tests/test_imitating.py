@@ -11,19 +11,19 @@ import torch
 from plain_guiding import adversary_loss, average_model
 from plain_network import random_documents
 
-from attn_lab.runs import families, store
-from attn_lab.runs.compute import weights_of
-from attn_lab.data import encode
 from attn_core.documents import batches
 from attn_core.errors import AttnError
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
-from attn_lab.runs.results import obtain
-from attn_lab.runs.run import Run
 from attn_core.tracing import at_positions, forward, inputs, trace
 from attn_core.training import BatchLoss, imitate, without_denormals
 from attn_core.training.jain import adam, positive_weight
+from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
+from attn_lab.runs import families, store
+from attn_lab.runs.compute import weights_of
+from attn_lab.runs.results import obtain
+from attn_lab.runs.run import Run
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 

@@ -10,10 +10,10 @@ from attn_book import derived
 from attn_book.fasttext import fasttext
 from attn_book.guides import seed_p
 from attn_book.scorecard import reported
-from attn_lab import Run, obtain, over_seeds
-from attn_lab.runs import index
 from attn_core.experiments.distance import HALVED
 from attn_core.measures import LEVEL, crossed_interval, holm, seed_interval
+from attn_lab import Run, obtain, over_seeds
+from attn_lab.runs import index
 from attn_lab.runs.run import SEEDS
 
 

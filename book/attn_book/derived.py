@@ -10,7 +10,7 @@ import pandas as pd
 
 from attn_book.fasttext import fasttext, in_pairs, newest
 from attn_book.guides import SOURCES, guides_of
-from attn_book.words import ENCODERS, SETS, number
+from attn_book.words import ENCODERS, SETS
 from attn_core.experiments import distance
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
