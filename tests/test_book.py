@@ -85,7 +85,7 @@ def test_a_page_shows_its_figure_and_its_record(miniature, shown):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", ['#fig-template-toy">Figure 1.', '#fig-template-echo">Figure 2.', '#table-1">Table 1'])
+@pytest.mark.parametrize("number", ['template-toy">Figure 1.', 'template-echo">Figure 2.', '#table-1">Table 1'])
 def test_figures_and_tables_are_counted(miniature, number):
     assert page_of(miniature, "template").count(number) == 1
 

@@ -1,5 +1,5 @@
-"""As an extension of Sphinx: the chain's figures and tables of results are counted in reading order, and the papers' are
-found by a search for "Figure 6".
+"""As an extension of Sphinx: the chain's figures and tables of results are counted in reading order, and a search for
+"Figure 6" finds those of the papers.
 
 A target such as `(jain-figure-6)=` before the cell that draws our counterpart names the paper's item: links to it say
 which of our figures that is.
@@ -70,7 +70,8 @@ def numbered(doctree: nodes.document, counts: Counter) -> Iterator[tuple[nodes.r
             text = FIGURE.sub(rf'\1<a class="attn-number" href="#fig-\2">{number}.</a> ', text)
         else:
             place = number.lower().replace(" ", "-")
-            text = TABLE.sub(rf'\1 id="{place}"\2<caption><a class="attn-number" href="#{place}">{number}</a></caption>', text)
+            link = f'<a class="attn-number" href="#{place}">{number}</a>'
+            text = TABLE.sub(rf'\1 id="{place}"\2<caption>{link}</caption>', text)
         yield node, text, number
 
 

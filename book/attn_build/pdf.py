@@ -1,4 +1,4 @@
-"""The book on paper: the chain of pages as one sheet of HTML, printed by a headless Chromium, with a table of contents."""
+"""The book on paper: a cover, contents and the chain of pages as one sheet of HTML, printed by a headless Chromium."""
 
 import re
 import shutil
