@@ -13,8 +13,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
-from attn_build.rendering import toc_pages
 from attn_book.verdict import PAPERS
+from attn_build.rendering import toc_pages
 
 FIGURE = re.compile(r'(<figure class="attn-fig" id="fig-([\w-]+)">\s*<p class="attn-fig-title">)')
 TABLE = re.compile(r'\A(<div class="attn-(?:beside|claims|window)"[^>]*><table)(>)')
@@ -25,35 +25,40 @@ FINDER = "find-a-figure"
 
 
 def setup(app) -> dict:
-    chain = toc_pages(Path(app.srcdir).parent, record=False)
-    starts: dict[str, Counter] = {}
-    named: dict[str, str] = {}
+    numbers = Numbers(toc_pages(Path(app.srcdir).parent, record=False))
+    app.connect("env-updated", numbers.count)
+    app.connect("doctree-resolved", numbers.write)
+    return {"parallel_read_safe": True}
 
-    def count(app, env) -> None:
-        """What every page of the chain begins with, and which of ours stands for a paper's item."""
+
+class Numbers:
+    """What every page of the chain begins with, and which of ours stands for a paper's item. A page alone has none."""
+
+    def __init__(self, chain: list[str]) -> None:
+        self.chain = chain if len(chain) > 1 else []
+        self.starts: dict[str, Counter] = {}
+        self.named: dict[str, str] = {}
+
+    def count(self, app, env) -> None:
         counts: Counter = Counter()
-        for page in chain if len(chain) > 1 else ():
-            starts[page] = counts.copy()
+        for page in self.chain:
+            self.starts[page] = counts.copy()
             for node, _, number in numbered(env.get_doctree(page), counts):
-                for label in labels(node):
-                    named.setdefault(label, number)
+                for parent in above(node):
+                    self.named |= {label: number for label in parent.get("ids", ()) if label not in self.named}
 
-    def write(app, doctree, page: str) -> None:
-        if page in starts:
-            for node, text, _ in list(numbered(doctree, starts[page].copy())):
+    def write(self, app, doctree, page: str) -> None:
+        for node, text, _ in list(numbered(doctree, self.starts.get(page, Counter()).copy())):
+            if page in self.starts:
                 node.children = [nodes.Text(text)]
-                node.rawsource = text
-        entries = [("single", form, name, "main", None) for name in items(doctree) for form in said(name)]
-        if entries:
-            doctree.insert(0, addnodes.index(entries=entries))
+        labels = [label for element in doctree.findall(nodes.Element) for label in element.get("ids", ())]
+        entries = [("single", entry, label, "main", None) for label in labels for entry in searched(label)]
+        doctree.insert(0, addnodes.index(entries=entries))
         if page == FINDER:
             for link in doctree.findall(nodes.reference):
-                if number := named.get(link.get("refuri", "").partition("#")[2]):
+                number = self.named.get(link.get("refuri", "").partition("#")[2])
+                if number:
                     link += nodes.inline("", f" ({number})")
-
-    app.connect("env-updated", count)
-    app.connect("doctree-resolved", write)
-    return {"parallel_read_safe": True}
 
 
 def numbered(doctree: nodes.document, counts: Counter) -> Iterator[tuple[nodes.raw, str, str]]:
@@ -69,9 +74,9 @@ def numbered(doctree: nodes.document, counts: Counter) -> Iterator[tuple[nodes.r
         if pattern is FIGURE:
             text = FIGURE.sub(rf'\1<a class="attn-number" href="#fig-\2">{number}.</a> ', text)
         else:
-            place = number.lower().replace(" ", "-")
-            link = f'<a class="attn-number" href="#{place}">{number}</a>'
-            text = TABLE.sub(rf'\1 id="{place}"\2<caption>{link}</caption>', text)
+            anchor = number.lower().replace(" ", "-")
+            link = f'<a class="attn-number" href="#{anchor}">{number}</a>'
+            text = TABLE.sub(rf'\1 id="{anchor}"\2<caption>{link}</caption>', text)
         yield node, text, number
 
 
@@ -81,19 +86,12 @@ def above(node: nodes.Node) -> Iterator[nodes.Element]:
         yield node
 
 
-def items(node: nodes.Element) -> list[str]:
-    """Targets of papers' items in a page."""
-    return [name for element in node.findall(nodes.Element) for name in element.get("ids", ()) if ITEM.fullmatch(name)]
-
-
-def labels(node: nodes.raw) -> list[str]:
-    """Targets of papers' items that stand before the cell of this output."""
-    return [name for parent in above(node) for name in parent.get("ids", ()) if ITEM.fullmatch(name)]
-
-
-def said(name: str) -> list[str]:
+def searched(label: str) -> list[str]:
     """How people search for a paper's item: what they type is half of an entry at least, and a part of it."""
-    paper, kind, number = ITEM.fullmatch(name).groups()
+    item = ITEM.fullmatch(label)
+    if not item:
+        return []
+    paper, kind, number = item.groups()
     initials = "&".join(word[0] for word in PAPERS[paper].split(" & "))
     what = f"{kind} {number}"
     return [f"{what} ({initials})", f"{paper} {what}", f"{initials} {what}", f"{PAPERS[paper]} {what}"]
