@@ -84,6 +84,12 @@ def test_a_page_shows_its_figure_and_its_record(miniature, shown):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", ['template-toy">Figure 1.', 'template-echo">Figure 2.', '#table-1">Table 1'])
+def test_figures_and_tables_are_counted(miniature, number):
+    assert page_of(miniature, "template").count(number) == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("unseen", ["guard(globals()", "thebe", "Traceback (most recent"])
 def test_a_page_does_not_show_what_is_no_reading_matter(miniature, unseen):
     assert not [name for name in rendering.toc_pages(miniature) if unseen in page_of(miniature, name)]

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import devtools
 import pytest
@@ -15,6 +16,8 @@ HTML = ROOT / "_build" / "html"
 DEFINED = {
     "faithful": "wiegreffe/06-conclusion",
     "decision flip": "how-to-measure",
+    "Figure 1 (J&W)": "one-model",
+    "jain table 1": "data-and-models",
 }
 """Terms, and the page that defines each."""
 
@@ -113,7 +116,7 @@ def test_icons_are_drawn():
 @built
 @pytest.mark.parametrize(("term", "page"), DEFINED.items())
 def test_the_search_finds_the_definition_first(chromium, term, page):
-    chromium.call("Page.navigate", url=f"{(HTML / 'search.html').as_uri()}?q={term.replace(' ', '+')}")
+    chromium.call("Page.navigate", url=f"{(HTML / 'search.html').as_uri()}?q={quote(term)}")
     first = chromium.wait("document.querySelector('#search-results li a')?.getAttribute('href')")
     assert first.partition("#")[0] == f"{page}.html"
 
@@ -154,12 +157,14 @@ def test_one_sheet_holds_the_chain(printed):
     assert 'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
     assert "card.html" not in sheet and sheet.count("own.css") == 1, "no link to what is not there; one style"
     assert "Folded" not in sheet and "Every number" not in sheet
+    assert "§jain-one--§" in sheet, "its line in the contents"
 
 
 def test_the_pdf_is_linked_from_the_front_page_once(printed):
     for _ in range(2):
         path = pdf.write_pdf(printed)
     content = path.read_bytes()
+    assert pdf.page_numbers(content) == {"index--": "3", "jain-one--": "4"}, "behind the title and the contents"
     assert content.startswith(b"%PDF") and b"file://" not in content and not (path.parent / "print.html").exists()
     assert (path.parent / "index.html").read_text().count(path.name) == 1
 

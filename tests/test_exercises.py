@@ -30,7 +30,8 @@ def checked(solution: str) -> bool:
     return any(re.search(r"^\s*assert\b", cell, re.MULTILINE) for cell in cells)
 
 
-RECORD = ("index", "one-word-controls", "compared", "scorecard", "gallery", "serrano/other-models", "data-details")
+RECORD = ("index", "summary", "one-word-controls", "compared", "scorecard", "gallery")
+RECORD += ("serrano/other-models", "data-details")
 """The front page and pages of the replication record: tables to look things up in, not lessons."""
 
 

@@ -13,9 +13,9 @@ FRONT = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
 FINDINGS = re.findall(r"^\d+\. .*$", FRONT, re.MULTILINE)
 TOLD_OFTEN = {
     "single-state agreement, SST": {"index": "echo", "verdict": "echo", "one-word": "echo_sst"},
-    "attention-invariant share, SST": {"index": "locked", "one-word": "locked_sst"},
     "permuting changes SST by less than 0.1": {"index": "little_sst", "verdict": "little_own"},
-    "the most attended word is deletion's, SST": {"index": "names_sst", "verdict": "names_sst"},
+    "single-state agreement, SST, in the summary": {"index": "echo", "summary": "echo"},
+    "minimal sets by attention, Amazon": {"index": "attention", "summary": "attention"},
 }
 """What several pages print -> page -> the name under which it is glued there."""
 

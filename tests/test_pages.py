@@ -102,7 +102,10 @@ def test_references_survive_a_shortened_page():
     for path in SOURCES:
         before = path.read_text().split("```{code-cell}")[0]
         assert path.parent.name == "book" or "{glue" not in before, f"{path} quotes a number above its parameters"
-        assert not re.search(r"\{(numref|eq|prf:ref)\}`", path.read_text()), f"{path}: name a page's label instead"
+        assert not re.search(r"\{(numref|prf:ref)\}`", path.read_text()), f"{path}: name a page's label instead"
+        equations = set(re.findall(r"\{eq\}`([\w-]+)`", path.read_text()))
+        own = re.findall(r"\$\$ \(([\w-]+)\)$", path.read_text(), re.MULTILINE)
+        assert equations <= set(own), f"{path}: an equation of another page"
 
 
 def test_evidence_table_and_pages_agree():

@@ -2,9 +2,11 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -21,6 +23,9 @@ from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from attn_lab.runs import sentence, store
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
+from attn_data import sentence
+from attn_data.arrays import to_ids
+from attn_data.cleaning import clean_sst, clean_typed, contractions, english
 from benchmarks.sentence_model import quantise
 
 STORE = store.find_archive()
@@ -125,3 +130,20 @@ def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     assert table.attention.to_numpy() == pytest.approx(stored.attention[: len(words)], abs=1e-3)
     with pytest.raises(AttnError, match="is not in the cache"):
         sentence.trained_here("planted-none")
+
+
+@needs_model
+def test_the_layer_on_the_page_is_that_of_the_model():
+    """One model: the module of PyTorch that stands there gives the attention and the output of the archived model."""
+    page = (Path(__file__).parents[1] / "notebooks" / "one-model.md").read_text()
+    names = {"nn": torch.nn}
+    exec(re.search(r"```python\n(class Attention.*?)```", page, re.DOTALL)[1], names)
+    learned, about = sentence.load()
+    reading = sentence.Reading(learned, to_ids([["film", "was", "not", "good"]], about["words"])[0][:, None])
+    layer = names["Attention"](reading.h.shape[-1], len(learned["attention.project.bias"]))
+    places = {name: name if name.startswith("decoder") else f"attention.{name}" for name in layer.state_dict()}
+    layer.load_state_dict({name: torch.as_tensor(learned[place]) for name, place in places.items()})
+    alpha, p = layer(torch.as_tensor(reading.h.swapaxes(0, 1)))
+    traces = sentence.sentence_traces("film was not good")[2]
+    np.testing.assert_allclose(alpha[0].detach(), traces.attention, atol=1e-6)
+    assert p.item() == pytest.approx(traces.p[0], abs=1e-6)

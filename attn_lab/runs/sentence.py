@@ -127,7 +127,7 @@ class Lstm:
 class Reading:
     """The words of B texts of one length n, ids (n + 2, B), read by a BiLSTM with additive attention and one logit.
 
-    scores and contributions (n, B).
+    states h (n, B, 2H), scores and contributions (n, B).
     """
 
     def __init__(self, arrays: Arrays, ids: ndarray) -> None:
@@ -135,10 +135,10 @@ class Reading:
         self.lstms = [Lstm(arrays, direction) for direction in ("forward", "backward")]
         self.decoder = arrays["decoder.weight"][0]  # (2H,)
         halves = [lstm.states(self.e) for lstm in self.lstms]
-        h = np.concatenate(halves, axis=-1)[1:-1]  # (n, B, 2H)
-        hidden = np.tanh(h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
+        self.h = np.concatenate(halves, axis=-1)[1:-1]
+        hidden = np.tanh(self.h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
         self.scores = hidden @ arrays["attention.v.weight"][0]
-        self.contributions = h @ self.decoder
+        self.contributions = self.h @ self.decoder
 
     def gradient(self, attention: ndarray, p_slope: float) -> ndarray:
         """<e_t, dp/de_t>, (n,), of one text (B = 1), with its attention (n,) held constant; p_slope: dp/dlogit."""

@@ -1,5 +1,6 @@
-"""The book on paper: the chain of pages as one sheet of HTML, printed by a headless Chromium."""
+"""The book on paper: a cover, contents and the chain of pages as one sheet of HTML, printed by a headless Chromium."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +17,13 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 NAME = "is-attention-explanation.pdf"
 LINK = f'<p class="attn-note attn-pdf"><a href="{NAME}">The whole book as one PDF</a>, to read or print.</p>'
+PAGE = re.compile(rb"^(\d+) 0 obj\n<</Type /Page\n", re.MULTILINE)
+PLACE = re.compile(rb"/([\w-]+--) \[(\d+) 0 R")
+"""As Chromium writes what a link leads to: its name, and the object of its page."""
+
+NUMBER = re.compile(r"§([\w-]+--)§")
+"""Where the table of contents gets the number of a page."""
+
 OPTIONS = (
     "--headless",
     "--no-sandbox",
@@ -35,11 +43,27 @@ def write_pdf(root: str | Path | None = None) -> Path | None:
     if CHROMIUM is None:
         return None
     sheet = built / "print.html"
-    sheet.write_text(one_sheet(repository(root)), encoding="utf-8")
-    target = printed(sheet, built / NAME)
+    text = one_sheet(repository(root))
+    target = built / NAME
+    numbers: dict[str, str] = {}
+    for _ in range(2):  # the first print tells the pages of the second
+        sheet.write_text(with_numbers(text, numbers), encoding="utf-8")
+        printed(sheet, target)
+        numbers = page_numbers(target.read_bytes())
     sheet.unlink()
     link_from(front, LINK)
     return target
+
+
+def with_numbers(text: str, numbers: dict[str, str]) -> str:
+    """The sheet with numbers in its table of contents, so far as they are known."""
+    return NUMBER.sub(lambda line: numbers.get(line[1], ""), text)
+
+
+def page_numbers(content: bytes) -> dict[str, str]:
+    """Anchor of each of the book's pages -> the number of the sheet of paper on which it begins."""
+    sheets = PAGE.findall(content)
+    return {name.decode(): str(sheets.index(page) + 1) for name, page in PLACE.findall(content) if page in sheets}
 
 
 def link_from(page: Path, note: str) -> None:
@@ -78,7 +102,7 @@ def one_sheet(root: Path) -> str:
         for tag in soup.article.select("details:not(.attn-claims details), .admonition.dropdown"):
             tag.decompose()
         within_the_sheet(soup.article, page, chain)
-        sections.append((anchor(page), str(soup.article)))
+        sections.append((anchor(page), soup.h1.text, str(soup.article)))
     return TEMPLATES.get_template("sheet.html").render(heads=heads, sections=sections)
 
 

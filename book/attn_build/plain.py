@@ -27,7 +27,7 @@ CARD = re.compile(r"^:link: (.*)\n:link-type: (doc|ref)\n", re.MULTILINE)
 """Where a whole card leads to."""
 
 PLAIN = (
-    (r"^\([\w-]+\)=\n|^```\{index\}.*\n```\n", ""),  # labels, entries of the index
+    (r"^\([\w-]+\)=(?:\n|\Z)|^```\{index\}.*\n```\n", ""),  # labels, entries of the index
     (r"^```\{exercise\} ?(.*)\n:label: .*\n((?s:.*?))^```$", r"**Exercise: \1**\n\2"),
     (r"^```\{solution\} .*\n:.*\n((?s:.*?))^```$", r"<details><summary>Solution</summary>\n\1\n</details>"),
     (r"^```\{solution-start\} .*\n:.*\n```$", "**Solution**"),
@@ -36,6 +36,9 @@ PLAIN = (
     (r"^:{3,}\{[\w-]+\} (.*)$", r"**\1**\n"),
 )
 """Directives as plain Markdown, in this order."""
+
+EQUATION = re.compile(r"\s*\$\$ \(([\w-]+)\)$", re.MULTILINE)
+"""How a formula with a number ends: its label."""
 
 MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
 """What begins a role, code, a formula or a link, as characters of HTML."""
@@ -147,7 +150,16 @@ def readable(
             text = ROLE.sub(shown, glued(cell.source, values))
             cell.source = cell.metadata["myst"] = CARD.sub(on_card, text)
             cell.source = plain(cell.source)
+    count_equations(notebook.cells)
     return notebook
+
+
+def count_equations(cells: list[NotebookNode]) -> None:
+    """Numbers in place of the labels of formulas, and where these are referred to."""
+    labels = [label for cell in cells for label in EQUATION.findall(cell.source)]
+    for cell in cells if labels else ():
+        text = EQUATION.sub(lambda end: rf" \tag{{{labels.index(end[1]) + 1}}} $$", cell.source)
+        cell.source = re.sub(r"\{eq\}`([\w-]+)`", lambda role: f"({labels.index(role[1]) + 1})", text)
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,97 @@
+"""As an extension of Sphinx: the chain's figures and tables of results are counted in reading order, and a search for
+"Figure 6" finds those of the papers.
+
+A target such as `(jain-figure-6)=` before the cell that draws our counterpart names the paper's item: links to it say
+which of our figures that is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+
+from attn_book.verdict import PAPERS
+from attn_build.rendering import toc_pages
+
+FIGURE = re.compile(r'(<figure class="attn-fig" id="fig-([\w-]+)">\s*<p class="attn-fig-title">)')
+TABLE = re.compile(r'\A(<div class="attn-(?:beside|claims|window)"[^>]*><table)(>)')
+ITEM = re.compile(rf"({'|'.join(PAPERS)})-(figure|table)-(\d+)")
+"""A target of a paper's item."""
+
+FINDER = "find-a-figure"
+
+
+def setup(app) -> dict:
+    numbers = Numbers(toc_pages(Path(app.srcdir).parent, record=False))
+    app.connect("env-updated", numbers.count)
+    app.connect("doctree-resolved", numbers.write)
+    return {"parallel_read_safe": True}
+
+
+class Numbers:
+    """What every page of the chain begins with, and which of ours stands for a paper's item. A page alone has none."""
+
+    def __init__(self, chain: list[str]) -> None:
+        self.chain = chain if len(chain) > 1 else []
+        self.starts: dict[str, Counter] = {}
+        self.named: dict[str, str] = {}
+
+    def count(self, app, env) -> None:
+        counts: Counter = Counter()
+        for page in self.chain:
+            self.starts[page] = counts.copy()
+            for node, _, number in numbered(env.get_doctree(page), counts):
+                for parent in above(node):
+                    self.named |= {label: number for label in parent.get("ids", ()) if label not in self.named}
+
+    def write(self, app, doctree, page: str) -> None:
+        for node, text, _ in list(numbered(doctree, self.starts.get(page, Counter()).copy())):
+            if page in self.starts:
+                node.children = [nodes.Text(text)]
+        labels = [label for element in doctree.findall(nodes.Element) for label in element.get("ids", ())]
+        entries = [("single", entry, label, "main", None) for label in labels for entry in searched(label)]
+        doctree.insert(0, addnodes.index(entries=entries))
+        if page == FINDER:
+            for link in doctree.findall(nodes.reference):
+                number = self.named.get(link.get("refuri", "").partition("#")[2])
+                if number:
+                    link += nodes.inline("", f" ({number})")
+
+
+def numbered(doctree: nodes.document, counts: Counter) -> Iterator[tuple[nodes.raw, str, str]]:
+    """HTML of the page that holds a figure or a table of results outside folds, with its number, and that number."""
+    for node in doctree.findall(nodes.raw):
+        text = node.astext()
+        pattern = FIGURE if FIGURE.search(text) else TABLE
+        if not pattern.search(text) or any("dropdown" in parent.get("classes", ()) for parent in above(node)):
+            continue
+        kind = "Figure" if pattern is FIGURE else "Table"
+        counts[kind] += 1
+        number = f"{kind} {counts[kind]}"
+        if pattern is FIGURE:
+            text = FIGURE.sub(rf'\1<a class="attn-number" href="#fig-\2">{number}.</a> ', text)
+        else:
+            anchor = number.lower().replace(" ", "-")
+            link = f'<a class="attn-number" href="#{anchor}">{number}</a>'
+            text = TABLE.sub(rf'\1 id="{anchor}"\2<caption>{link}</caption>', text)
+        yield node, text, number
+
+
+def above(node: nodes.Node) -> Iterator[nodes.Element]:
+    """The elements that hold a node, nearest first."""
+    while node := node.parent:
+        yield node
+
+
+def searched(label: str) -> list[str]:
+    """How people search for a paper's item: what they type is half of an entry at least, and a part of it."""
+    item = ITEM.fullmatch(label)
+    if not item:
+        return []
+    paper, kind, number = item.groups()
+    initials = "&".join(word[0] for word in PAPERS[paper].split(" & "))
+    what = f"{kind} {number}"
+    return [f"{what} ({initials})", f"{paper} {what}", f"{initials} {what}", f"{PAPERS[paper]} {what}"]
