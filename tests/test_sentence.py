@@ -23,9 +23,9 @@ from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from attn_lab.runs import sentence, store
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
-from attn_data import sentence
-from attn_data.arrays import to_ids
-from attn_data.cleaning import clean_sst, clean_typed, contractions, english
+from attn_lab.runs import sentence
+from attn_lab.data.arrays import to_ids
+from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from benchmarks.sentence_model import quantise
 
 STORE = store.find_archive()
