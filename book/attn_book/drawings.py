@@ -9,7 +9,7 @@ from attn_book import figures
 from attn_book.fasttext import newest
 from attn_book.page import minus
 from attn_book.scorecard import APRIL_RUN, reported
-from attn_book.words import ENCODERS, SETS, class_names, number
+from attn_book.words import ENCODERS, SETS, class_names, listed, number
 from attn_core.experiments import ATTENTION_BINS, edges
 from attn_core.index import has, numbers
 
@@ -99,3 +99,21 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
         name_classes(pair[0])
     return sheet, "Medians by range, the paper’s and ours: " + "; ".join(medians)
 
+
+
+def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], height: float) -> tuple[Figure, str]:
+    """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the scorecard;
+    and their numbers, as an alternative text."""
+    sheet, panels = figures.sheet(1, height, ncols=len(heads), sharex=True, sharey=True)
+    told = []
+    for axes, (item, head) in zip(panels, heads.items(), strict=True):
+        theirs = printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS).reindex(SETS.values()).dropna()
+        ours = rows[rows["item"] == item].set_index("corpus").rename(SETS).dropna(subset="ours")
+        axes.barh(theirs.index, theirs, color=figures.SHEET, edgecolor=figures.INK)
+        ends = [ours["ours"] - ours["low"], ours["high"] - ours["ours"]]
+        axes.errorbar(ours["ours"], ours.index, xerr=ends, fmt="o", color=figures.COLOURS["lstm"])
+        axes.set_title(f"{item}\n{head}", loc="left")
+        axes.grid(True, axis="x")
+        told.append(f"{item}, printed: {listed(theirs)}; ours: {listed(ours['ours'])}")
+    axes.invert_yaxis()
+    return sheet, "; ".join(told)
