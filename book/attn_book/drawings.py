@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.special import expit
 
 from attn_book import figures
 from attn_book.fasttext import newest
@@ -12,6 +13,7 @@ from attn_book.scorecard import APRIL_RUN, reported
 from attn_book.words import ENCODERS, SETS, class_names, listed, number
 from attn_core.experiments import ATTENTION_BINS, edges
 from attn_core.index import has, numbers
+from attn_core.measures import jsd
 
 THEIRS = {"tau_attention_gradient": "tau_gradient", "jsd_search@0.05": "eps_max_jsd"}
 """Our measure -> its name among the authors' histograms."""
@@ -117,3 +119,39 @@ def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], heigh
         told.append(f"{item}, printed: {listed(theirs)}; ours: {listed(ours['ours'])}")
     axes.invert_yaxis()
     return sheet, "; ".join(told)
+
+
+def triangle(toy: pd.DataFrame, told: dict, epsilon: float = 0.05) -> Figure:
+    """Every attention over three words of `read_sentence` as a point: lines of equal JSD to the model's own, the band in which p
+    stays within epsilon, and the optimal adversarial attention."""
+    own, far, contribution = toy[["attention", "adversary", "contribution"]].to_numpy(float).T
+    orange = figures.COLOURS["lstm"]
+    steps = range(61)
+    grid = np.array([(i, j, 60 - i - j) for i in steps for j in steps if i + j <= 60]) / 60
+    change = expit(told["bias"] + grid @ contribution) - told["p"]
+    levels = [0.1, 0.2, 0.3, 0.4]
+    limits = {"xlim": (-0.2, 1.2), "ylim": (-0.12, 0.98), "aspect": "equal"}
+    sheet, axes = figures.sheet(height=3.7, subplot_kw=limits)
+    axes.tricontourf(*place(grid), change, levels=[-epsilon, epsilon], colors=[orange], alpha=0.3)
+    lines = axes.tricontour(*place(grid), jsd(grid, own), levels=levels, colors=figures.QUIET, linewidths=1)
+    ray = np.linspace(own, [0, 0.8, 0.2], 99)  # along which the lines are labelled
+    at_level = [np.abs(jsd(ray, own) - level).argmin() for level in levels]
+    axes.clabel(lines, fmt="%.1f", manual=[tuple(place(ray[i])) for i in at_level])
+    axes.plot(*place(np.eye(3)[[0, 1, 2, 0]]), color=figures.INK, linewidth=1.4)
+    axes.plot(*place(own), "o", color=figures.INK)
+    axes.plot(*place(far), "*", color=orange, markersize=17, markeredgecolor=figures.SHEET, zorder=5)
+    x, y = place(far)
+    axes.text(x - 0.06, y, "optimum", ha="right", va="center_baseline", weight="bold", color=orange)
+    alone = expit(told["bias"] + contribution)  # p if one word has all the weight
+    names = [f"{word}: p = {p:.2f}" for word, p in zip(toy["token"], alone, strict=True)]
+    labels = zip([*np.eye(3), own], [*names, "the model’s"], (-1, 1, -1, -1), strict=True)
+    for weights, name, up in labels:
+        x, y = place(weights)
+        axes.text(x, y + 0.08 * up, name, ha="center", va="center_baseline")
+    axes.axis("off")
+    return sheet
+
+
+def place(weights: np.ndarray) -> np.ndarray:
+    """Where attentions over three words lie in the triangle: x and y."""
+    return (np.asarray(weights) @ [[0, 0], [0.5, 0.866], [1, 0]]).T
