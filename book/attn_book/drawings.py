@@ -2,18 +2,20 @@
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import expit
+from scipy.stats import t as student
 
-from attn_book import figures
+from attn_book import figures, tables
 from attn_book.fasttext import newest
-from attn_book.page import minus
+from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
 from attn_book.words import ENCODERS, SETS, class_names, listed, number
 from attn_core.experiments import ATTENTION_BINS, edges
 from attn_core.index import has, numbers
-from attn_core.measures import jsd
+from attn_core.measures import holm, jsd
 
 THEIRS = {"tau_attention_gradient": "tau_gradient", "jsd_search@0.05": "eps_max_jsd"}
 """Our measure -> its name among the authors' histograms."""
@@ -155,3 +157,23 @@ def triangle(toy: pd.DataFrame, told: dict, epsilon: float = 0.05) -> Figure:
 def place(weights: np.ndarray) -> np.ndarray:
     """Where attentions over three words lie in the triangle: x and y."""
     return (np.asarray(weights) @ [[0, 0], [0.5, 0.866], [1, 0]]).T
+
+
+def claims(rows: pd.DataFrame, asks: dict[str, str]) -> HTML:
+    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its `word`; ° where
+    it would no longer hold after Holm's correction over the data sets of its claim."""
+    free = rows["n_seeds"] - 1
+    error = (rows["high"] - rows["low"]) / 2 / student.ppf(0.975, free)
+    gap = rows["ours"] - rows["reported"]
+    p = pd.Series(student.sf(gap.where(rows["side"] == "above", -gap) / error, free), rows.index)
+    kept = p.groupby(rows["name"]).transform(lambda sets: holm(sets.to_numpy())) < 0.025
+    cells = rows["ours"].map("{:.2f}".format) + np.where((rows["word"] == "holds") & ~kept, "°", "")
+    kinds = rows.groupby("corpus")["data"].first()
+    order = sorted((name for name in SETS if name in kinds), key=lambda name: kinds[name] != "same")
+    heads = [(SETS[name], tables.PART.get(kinds[name], "")) for name in order]
+    lines = {}
+    for name, group in rows.assign(cell=cells).groupby("name"):
+        line = f"{group['side'].iloc[0]} {group['reported'].iloc[0]:g}"
+        found = {row.corpus: row for row in group.itertuples()}
+        lines[f"{name}. {asks[name]}", line] = [found.get(corpus) for corpus in order]
+    return HTML(minus(PARTS.matrix(heads, lines, rows["word"].unique())))
