@@ -42,7 +42,6 @@ CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
 PARAMETERS: dict[str, object] = {}
 """All parameters of the running page, and the fixed fields of the run that it reads."""
-OUTDATED = "banner shown"
 
 here = SimpleNamespace()
 """The running page's parameters as sentences name them: `here.corpus` is "SST"."""
@@ -66,19 +65,18 @@ def glue(**values: object) -> None:
         display({f"{prefix}text/plain": repr(value)}, metadata=record, raw=True)
 
 
-def expect(holds: object, what: str) -> None:
-    """Guard a sentence of the prose: `expect(shown > judged / 2, "most sets")`. A failed guard is an error at the
-    default parameters; with others the page shows one banner."""
+def expect(holds: object, *says: str) -> None:
+    """Guard sentences of the page, each named by words that stand in it: `expect(shown > judged / 2, "on most sets")`.
+    A failed guard is an error at the default parameters; with others these sentences, titles and captions are struck
+    through where they stand (`attn_build.plain.strike`), and where none has the words a note stands here."""
     from IPython.display import HTML, display
 
-    if holds or OUTDATED in CHANGED:
+    if holds:
         return
     if not CHANGED:
-        raise AssertionError(f"the text says: {what}; its numbers no longer do. Rewrite the sentence")
-    values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items())
-    CHANGED[OUTDATED] = True
-    text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
-    display(HTML(PARTS.outdated(text)))
+        raise AssertionError(f"the text says: {'; '.join(says)}; its numbers no longer do. Rewrite the sentence")
+    for words in says:
+        display(HTML(PARTS.outdated(words)))
 
 
 def minus(text: str) -> str:

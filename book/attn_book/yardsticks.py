@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
+from attn_book import figures
 from attn_book.fasttext import newest
 from attn_core.experiments.adversarial import ceilings, exact, shuffles
 from attn_core.traces import Traces
@@ -72,3 +74,24 @@ def live(corpus: str, epsilon: float, seed: int) -> pd.DataFrame:
 def permuted_contributions(traces: Traces) -> Traces:
     """Contributions permuted over each text's words."""
     return replace(traces, contribution=traces.contribution[shuffles(0, "shuffle", traces)])
+
+
+def drawn(means: pd.DataFrame, yours: pd.DataFrame) -> Figure:
+    """Rows of `yardsticks` as one line a data set: optimum, search, ceiling, and the optimum after contributions were
+    permuted as a bar; with the run that the reader chose."""
+    sheet, axes = figures.sheet(height=3.8)
+    order = figures.dots(axes, means[means["kind"] == "farthest"])
+    lines = means.pivot(index="corpus", columns="kind", values="mean").loc[order]
+    y = np.arange(len(order))
+    axes.barh(y, lines["shuffled"], 0.62, color=figures.RULE, zorder=0)
+    axes.plot(lines["ceiling"], y, "|", color=figures.INK, markersize=16)
+    axes.text(0.01, 0, "contributions permuted", va="center_baseline")
+    axes.text(lines["ceiling"].iloc[-1] + 0.01, y[-1], "ceiling", va="center_baseline")
+    names = ["optimum"]
+    if "search" in lines:
+        names.append("the paper’s search")
+        axes.plot(lines["search"], y, "D", color=figures.COLOURS["lstm"], mec=figures.SHEET, label=names[1])
+    axes.legend(axes.get_legend_handles_labels()[0], names, **figures.ABOVE)
+    figures.scale(axes, 0, 0.8, "same", "")
+    figures.yours_in_lines(axes, yours, order, "farthest")
+    return sheet

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from itertools import takewhile
 from pathlib import Path
 
@@ -39,6 +40,12 @@ PLAIN = (
 
 EQUATION = re.compile(r"\s*\$\$ \(([\w-]+)\)$", re.MULTILINE)
 """How a formula with a number ends: its label."""
+
+NOTE = re.compile(r'<p class="attn-outdated" data-says="([^"]*)">')
+"""The note of a failed guard; its group: the words of the sentence that does not hold."""
+
+TAG_OR_TEXT = re.compile(r"(</?[a-z][^>]*>)|(?:`[^`\n]*`|[^<`]|<(?!/?[a-z]))+")
+SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?][*”)]*(?=\s|$)|$)", re.MULTILINE)
 
 MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
 """What begins a role, code, a formula or a link, as characters of HTML."""
@@ -219,12 +226,44 @@ def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNod
     ]
     first = notebook.cells[0]
     if pairs:
-        outdated = any("attn-outdated" in html for shown in by_section(notebook).values() for html in shown)
-        box = PARTS.changed(pairs, outdated, *(followed(book, notebook) if book else ("", "")))
+        follows = followed(book, notebook) if book else ("", "")
+        box = PARTS.changed(pairs, strike(notebook), *follows)
         first.source = re.sub(
             r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.MULTILINE
         )
     return notebook
+
+
+def strike(notebook: NotebookNode) -> bool:
+    """Strike through the sentences whose guard failed, in the text, in titles and captions; whether a guard did. Its
+    note (`page.expect`) goes where a sentence has its words."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    says = {note for output in outputs for note in NOTE.findall(html_of(output))}
+    struck: set[str] = set()
+
+    def sentence(text: re.Match) -> str:
+        hit = {note for note in says if unescape(note) in unescape(text[0])}
+        struck.update(hit)
+        return PARTS.struck(text[0]) if hit else text[0]
+
+    def mended(text: str) -> str:
+        return TAG_OR_TEXT.sub(lambda piece: piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0]), text)
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = mended(cell.source)
+    for output in outputs:
+        if "<figure" in html_of(output):
+            output["data"]["text/html"] = mended(html_of(output))
+    for output in outputs:
+        if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
+            output["data"]["text/html"] = ""
+    return bool(says)
+
+
+def html_of(output: NotebookNode) -> str:
+    """The HTML of an output, '' if it has none."""
+    return output.get("data", {}).get("text/html", "")
 
 
 def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, ...]:
@@ -255,7 +294,7 @@ def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
                 if GLUED.search(text):
                     shown[section, "text"].append(glued(text, values))
         for output in cell.get("outputs", []):
-            html = output.get("data", {}).get("text/html", "")
+            html = html_of(output)
             if output.get("name") == "stdout":
                 shown[section, "printed lines"].append(output.text)
             elif html:
