@@ -13,8 +13,8 @@ from attn_book.fasttext import newest
 from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
 from attn_book.words import ENCODERS, SETS, class_names, listed, number
-from attn_core.experiments import ATTENTION_BINS, edges
-from attn_core.index import has, numbers
+from attn_lab.more.tables import ATTENTION_BINS, edges
+from attn_lab.runs.index import has, numbers
 from attn_core.measures import holm, jsd
 
 THEIRS = {"tau_attention_gradient": "tau_gradient", "jsd_search@0.05": "eps_max_jsd"}
