@@ -1,7 +1,7 @@
-"""What `check` asks of a model: three functions. Ready ones for the package's classifiers and for Hugging Face's."""
+"""Adapters of this package's classifiers and of Hugging Face's models, see `attn_study.protocol`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,42 +15,15 @@ from attn_core.models.classifier import Classifier, weighted_sum
 from attn_core.tracing.arguments import evaluating, inputs
 from attn_data.arrays import to_ids
 from attn_data.cleaning import cleaner_of
-
-Words = list[str]
-"""What a model attends to in a text: its words, or pieces of words."""
-
-PROMPT = "{text}"
+from attn_study.protocol import PROMPT, Words
 
 TAKEN = "check reads classifiers and language models that are encoders (BERT) or decoders (GPT-2)"
 
 
-class Adapter(Protocol):
-    """A model as `check` reads it. A call gets B texts with the same number n of words: nothing has to be padded.
-
-    `give` may be None, or absent, where weights cannot be given. A method `outside(words)`, where there is one, names
-    what else a text's attention is on: a Series, token -> share of the weight.
-    """
-
-    def tokens(self, text: str) -> Words:
-        """The words of a text that the attention is over."""
-
-    def read(self, texts: list[Words]) -> tuple[Any, Any]:
-        """Attention (B, n), each row summing to 1, and logits (B, K); K = 1 is one sigmoid logit, of class 1."""
-
-    @property
-    def give(self) -> Callable[[list[Words], Tensor], Any] | None:
-        """Logits (B, K) of the same texts under given attention (B, n), float32."""
-
-
 class OwnClassifier:
-    """A classifier of this package. vocabulary: of the corpus that it reads; clean: how a text becomes its words."""
+    """A classifier of this package. vocabulary: of the corpus that it reads."""
 
-    def __init__(
-        self,
-        model: Any,
-        vocabulary: Sequence[str] | Mapping[str, int],
-        clean: Callable[[str], Words] | None = None,
-    ) -> None:
+    def __init__(self, model: Any, vocabulary: Sequence[str] | Mapping[str, int]) -> None:
         if not isinstance(model, Classifier):
             raise AttnError(
                 f"vocabulary= goes with a classifier of this package, not with {type(model).__name__}; of a Hugging "
@@ -67,7 +40,7 @@ class OwnClassifier:
             )
         self.model = model
         self.vocabulary = words
-        self.tokens = clean or cleaner_of(words)
+        self.tokens = cleaner_of(words)
 
     def read(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
         h, scores = self.model.states_and_scores(**self.arguments(texts))
@@ -170,6 +143,13 @@ class HuggingFace:
         start = len(self.before)
         shares = np.delete(row, range(start, start + len(words)))
         return pd.Series(shares, names, float).groupby(level=0).sum()
+
+    def heads(self, words: Words) -> np.ndarray:
+        """The attention (layers, heads, n) of a text's pieces, scaled to 1, in the row of every layer and head."""
+        layers = torch.stack([layer[0].float() for layer in self.answer([words]).attentions])
+        rows = layers.mean(2) if self.place is None else layers[:, :, self.place]
+        rows = rows[..., len(self.before) :][..., : len(words)].cpu().numpy()
+        return rows / rows.sum(-1, keepdims=True)
 
     def whole(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
         """The row (B, L) of B texts of one length, all tokens included, and logits (B, K), in single precision."""
@@ -282,32 +262,9 @@ def refuse(model: Any, tokenizer: Any, answers: Sequence[str], prompt: str) -> N
     if kind in ("regression", "multi_label_classification") and not answers:
         raise AttnError(
             f"{name} is set up for {kind.replace('_', ' ')}, no choice of one class (num_labels, problem_type); wrap "
-            "it so that read() gives one logit: `attn_study.adapters.Adapter`"
+            "it so that read() gives one logit: `attn_study.protocol.Adapter`"
         )
     if isinstance(answers, str) or len(answers) == 1 or prompt.count(PROMPT) != 1:
         raise AttnError(
             f"answers= takes two texts or more, as (' positive', ' negative'), prompt= one with {PROMPT} once"
         )
-
-
-def adapter_of(
-    model: Any,
-    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
-    tokenizer: Any = None,
-    answers: Sequence[str] = (),
-    prompt: str = PROMPT,
-) -> Adapter:
-    """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
-    if vocabulary is not None:
-        return OwnClassifier(model, vocabulary)
-    if tokenizer is not None:
-        return HuggingFace(model, tokenizer, None, answers, prompt)
-    missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
-    if missing:
-        raise AttnError(
-            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions (`attn_study.adapters."
-            "Adapter`), or vocabulary= of a model of this package, or tokenizer= of a Hugging Face model"
-        )
-    if answers or prompt != PROMPT:
-        raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")
-    return model

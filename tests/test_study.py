@@ -28,9 +28,9 @@ from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
 from attn_data import pieces
 from attn_data.tables import encoding_of
-from attn_study.numbers import auc, ends, macro_f1, mean_interval, top_words
-from attn_study.power import verdicts
-from attn_study.report import DOES_NOT, HOLDS, OPEN, verdict
+from attn_study.numbers import mean_interval
+
+
 from attn_study.study import words_of
 from attn_study.texts import cleaned, parts
 
