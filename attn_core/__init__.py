@@ -7,12 +7,14 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
     Corpus.from_frame               a table of texts as a data set that runs can name
     register_corpus, …              your own data, encoder (register_encoder) or attention (register_attention)
+    permutation, adversarial        two tests of Jain & Wallace; all others are in attn_core.experiments
     study                           every test of the book on your own texts
     check, heat_map                 the tests that any model with attention can be put to; a text with its attention
 """
 
 import os
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from attn_core.corpora.catalogue import Corpus
 from attn_core.foreign import load_weights, register_attention, register_corpus, register_encoder
@@ -22,16 +24,26 @@ from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.version import __version__ as __version__
 
+if TYPE_CHECKING:
+    from attn_core.experiments.adversarial import adversarial
+    from attn_core.experiments.permutation import permutation
+    from attn_core.tracing import trace
+    from attn_study.check import check
+    from attn_study.heat_map import heat_map
+    from attn_study.study import study
+
 __all__ = [
     "Corpus",
     "Run",
     "Traces",
+    "adversarial",
     "check",
     "heat_map",
     "load_weights",
     "numbers",
     "obtain",
     "over_seeds",
+    "permutation",
     "register_attention",
     "register_corpus",
     "register_encoder",
@@ -47,8 +59,10 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 LAZY = {
+    "adversarial": "attn_core.experiments.adversarial",
     "check": "attn_study.check",
     "heat_map": "attn_study.heat_map",
+    "permutation": "attn_core.experiments.permutation",
     "study": "attn_study.study",
     "trace": "attn_core.tracing",
 }
@@ -62,4 +76,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY})
+    return [*__all__, "__version__"]

@@ -209,8 +209,8 @@ def read_table(
 ) -> pandas.DataFrame:
     """A file of one of `files.FORMS`, or the same with .gz, as a table with the columns asked for, rows counted from 0.
 
-    Values of text files are text, as written; header, encoding: see `records`, `opened`. `attrs["form"]`: their encoding, and the separator that was found.
-    AttnError as of `records`.
+    Values of text files are text, as written; of header and encoding see `records` and `opened`. `attrs["form"]`: their
+    encoding, and the separator that was found. AttnError as of `records`.
     """
     if not path.is_file():
         raise AttnError(f"{path} is no file of a table; a device, a pipe or a folder is not read")

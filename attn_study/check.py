@@ -27,7 +27,7 @@ from attn_core.experiments.echo import echo
 from attn_core.experiments.tables import table
 from attn_core.measures import tvd
 from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
-from attn_study.numbers import CHANCE, summary
+from attn_study.numbers import CHANCE, FEWEST, summary
 from attn_study.protocol import PROMPT, Adapter, Words, adapter_of
 from attn_study.report import shown
 
@@ -69,6 +69,8 @@ MEANS = {
 }
 """Test -> what its number is."""
 
+FEW_NOTE = f"Intervals: over texts of one model. Of fewer than {FEWEST} texts everything is undecided."
+
 GIVEN = ("permuted weights", "attention-invariant", "uniform weights", "order")
 """Those for which weights are given."""
 
@@ -79,7 +81,7 @@ class Check:
 
     table: one row a test (MEANS): its mean over texts (value) with a 95 % interval (low, high), what chance gives, side
     (1 where the interval lies above it, -1 below, else 0; of fewer than 50 texts 0), texts. The interval is
-    `numbers.share_interval` of top words, else a bootstrap. documents: one row a text, whose doc_id is its place in the
+    `numbers.share_interval` of top words, else Student's t. documents: one row a text, whose doc_id is its place in the
     list. traces: attention, deletions and outputs; where the model is a mean over words also what each contributes.
     not_run: test -> why it cannot be run. outside: token that is none of the text -> mean share of the attention that
     is on it. layers: of layers="all", the share of the top word for each layer (row) and head.
@@ -95,7 +97,7 @@ class Check:
     @property
     def notes(self) -> list[str]:
         """What the numbers of the table are, what else is attended to, and what was not run."""
-        lines = [f"{name}: {MEANS[name]}" for name in self.table.index]
+        lines = [FEW_NOTE, *(f"{name}: {MEANS[name]}" for name in self.table.index)]
         lines += [
             f"on {token!r}, no word of the text: {share:.0%}" for token, share in self.outside.nlargest(3).items()
         ]
