@@ -131,7 +131,8 @@ def study(
     epochs : int, optional
         By default 8, of few texts more, so that a training has about 400 steps.
     split : str
-        A column that says train, dev or test, in any case; where there is none, or '', 60:20:20 is drawn.
+        A column that says train, dev or test, in any case; where there is none, or '', 60:20:20 is drawn, and of
+        fewer than 250 texts more is held out.
     fold : int
         For few texts: 3 to 10 equal parts, each tested once by a model that was trained on the others.
     strict : bool

@@ -121,7 +121,7 @@ class Corpus:
         ...                       "stars": [5, 1] * 50})
         >>> corpus = Corpus.from_frame(frame, text="review", label="stars")
         >>> corpus.classes, len(encode(corpus.name).splits["train"])
-        (('1', '5'), 60)
+        (('1', '5'), 50)
         """
         return import_module("attn_study.study").corpus(frame, text, label, split, strict)
 
