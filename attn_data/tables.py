@@ -37,7 +37,7 @@ FOREIGN = 0.3
 """Where more characters than this are no ASCII, a text is in no language of Western Europe."""
 
 BROKEN = re.compile("[^\\W\\d_][¡-©«-³¶¹»-¿][^\\W\\d_]")
-"""A sign within a word: a letter of another encoding than cp1252 (of · and ´ not: Catalan, and careless apostrophes)."""
+"""A sign within a word: a letter of another encoding than cp1252 (not · and ´: Catalan, careless apostrophes)."""
 
 DOUBLED = re.compile(r'"[^"]*""(?:[^"]|"")*"')
 """A field that is in quotation marks because it holds some."""

@@ -60,9 +60,10 @@ class OwnClassifier:
 class HuggingFace:
     """A classifier or a language model of the library transformers, with its tokenizer.
 
-    Attention is that of the last layer, the mean over heads, in the row of the place that is classified, on the text's
-    pieces alone. What goes elsewhere ([CLS], a BOS, the prompt) is told by `outside`, the rest is scaled to 1. Weights
-    cannot be given: each head has its own, and the layers below mix the pieces.
+    Attention is that of the last layer, the mean over heads, on the text's pieces alone, in the row of the place that
+    the model's head reads, found by its gradient: 0 of BERT ([CLS]), -1 of GPT-2 or XLNet (the last token), the mean
+    over all rows where it reads all. What goes elsewhere ([CLS], a BOS, the prompt) is told by `outside`, the rest is
+    scaled to 1. Weights cannot be given: each head has its own, and the layers below mix the pieces.
 
     Parameters
     ----------
@@ -70,9 +71,6 @@ class HuggingFace:
         With a logit a class, or a language model.
     tokenizer : PreTrainedTokenizer
         The model's own.
-    place : int, optional
-        Of the row; negative ones count from the end. By default where the model's head reads, found by its gradient: 0
-        of BERT ([CLS]), -1 of GPT-2 or XLNet (the last token), the mean over all rows where it reads all.
     answers : list of str
         Of a language model that goes on with a text: two or more, the classes. Each is one piece behind the
         prompt, with its blank. Their logits are those of the next token.
@@ -82,7 +80,7 @@ class HuggingFace:
     Raises
     ------
     AttnError
-        A model without attention or classes, a row that sees one word alone, answers or a prompt that will not do.
+        A model without attention or classes, answers or a prompt that will not do.
     """
 
     give = None
@@ -91,7 +89,6 @@ class HuggingFace:
         self,
         model: Any,
         tokenizer: Any,
-        place: int | None = None,
         answers: Sequence[str] = (),
         prompt: str = PROMPT,
     ) -> None:
@@ -115,7 +112,7 @@ class HuggingFace:
         self.most = max(0, longest(model, tokenizer) - len(self.before) - len(self.after))
         self.ids = tokenizer.get_vocab()
         self.answers: Any = answers
-        self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3, place)
+        self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3)
         self.answers = self.ids_of(answers)
 
     def encoded(self, text: str, **options: bool) -> Any:
@@ -192,7 +189,7 @@ class HuggingFace:
             found.append(last)
         return found
 
-    def found(self, text: Words, place: int | None) -> int | None:
+    def found(self, text: Words) -> int | None:
         """The place whose row is read, None of all. AttnError for a model that cannot be read."""
         name = type(self.model).__name__
         try:
@@ -201,8 +198,7 @@ class HuggingFace:
             )
             with torch.enable_grad(), evaluating(self.model), hook:
                 answer = self.answer([text], output_hidden_states=True)
-                if place is None:
-                    place = -1 if self.answers else self.of_head(answer)
+                place = -1 if self.answers else self.of_head(answer)
         except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             raise AttnError(f"{name} cannot be read ({one_line(error)[:50]}); {TAKEN}") from error
         length = len(self.before) + len(text) + len(self.after)
@@ -213,11 +209,6 @@ class HuggingFace:
             raise AttnError(
                 f"{name} is no classifier, as of AutoModelForSequenceClassification, and no language model like GPT-2 "
                 "with answers=(' positive', ' negative')"
-            )
-        row = row_of(answer, place)[0, len(self.before) :]
-        if (row[: len(text)] > 0).sum() < 2:
-            raise AttnError(
-                f"the row of place {place} sees one word at most, as {name} looks back alone; leave place out"
             )
         return place
 

@@ -27,7 +27,7 @@ from attn_core.experiments.echo import echo
 from attn_core.experiments.tables import table
 from attn_core.measures import tvd
 from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
-from attn_study.numbers import CHANCE, FEWEST, summary
+from attn_study.numbers import CHANCE, FEWEST, hits, summary
 from attn_study.protocol import PROMPT, Adapter, Words, adapter_of
 from attn_study.report import shown
 
@@ -113,15 +113,8 @@ class Check:
         return shown(self.table).to_html(border=0) + "<br>".join(map(escape, self.notes))
 
     def plot(self):
-        """A figure of `layers`."""
-        import matplotlib.pyplot as plt
-
-        figure, ax = plt.subplots(layout="constrained")
-        layers, heads = self.layers.shape
-        picture = ax.imshow(self.layers, "cividis", vmin=0, vmax=1, extent=(0.5, heads + 0.5, layers + 0.5, 0.5))
-        figure.colorbar(picture, label=MEANS["top word"])
-        ax.set(xlabel="head", ylabel="layer")
-        return figure
+        """The table of `layers`, shaded, for a notebook."""
+        return self.layers.style.background_gradient("cividis", axis=None, vmin=0, vmax=1).format("{:.2f}")
 
 
 def check(
@@ -423,12 +416,6 @@ def behind_the_first(traces: Traces, moved: ndarray) -> dict[str, ndarray]:
     return hits("top word behind the first", traces, attention, moved, np.where(long, traces.lengths - 1, np.nan))
 
 
-def hits(name: str, traces: Traces, scores: ndarray, moved: ndarray, n: ndarray) -> dict[str, ndarray]:
-    """A column: whether the word of the largest of scores (T,) is the one without which the output moves most; and what
-    chance gives of n words, NaN for texts that do not count."""
-    return {name: agreement(scores, moved, traces.offsets, 1) + 0 * n, f"{name}{CHANCE}": 1 / n}
-
-
 def word_list(traces: Traces, words: list[Words]) -> ndarray:
     """What naive Bayes, counted on the other texts, has to say of each word (T,): how far the logarithms of its chances
     in the classes lie apart."""
@@ -446,8 +433,9 @@ def each_head(attention: ndarray, traces: Traces) -> pd.DataFrame:
     """The share of the top word for every layer (row) and head, from 1. attention: (layers, heads, T)."""
     assert traces.leave_one_out is not None
     moved = np.abs(traces.leave_one_out)
-    shares = [[agreement(head, moved, traces.offsets, 1)[traces.lengths > 1].mean() for head in of] for of in attention]
-    return pd.DataFrame(shares).rename(lambda place: place + 1).rename(columns=lambda place: place + 1)
+    named = [[agreement(head, moved, traces.offsets, 1) for head in layer] for layer in attention]
+    shares = np.mean(named, axis=2, where=traces.lengths > 1)
+    return pd.DataFrame(shares, *(range(1, size + 1) for size in shares.shape))
 
 
 def under_weights(

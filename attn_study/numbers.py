@@ -11,9 +11,10 @@ from attn_core.experiments.adversarial import ceilings
 from attn_core.experiments.compared import agreement
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import echo
+from attn_core.experiments.erasure import derived
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.experiments.removal import NEVER, removals
+from attn_core.experiments.removal import removals
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.measures import crossed_interval, jsd_ragged, seed_interval, without_nan
 from attn_core.traces import Traces, has_one_logit
@@ -23,8 +24,6 @@ FEWEST = 50
 
 TAIL = 0.025
 TINY = 1e-9
-RANKINGS = ("attention", "gradient", "optimum", "random")
-
 CHANCE = ", by chance"
 """Behind the name of a column: the same of each text by chance, or of permuted weights, where that is known."""
 
@@ -89,15 +88,20 @@ def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
         if has_one_logit(traces):
             columns[f"adversarial attention{behind}"] = exact(weights, 0.05)["jsd_exact"]
     if traces.leave_one_out is not None and traces.gradient is not None:
-        for name, score in (("top word", traces.score), ("top word of gradients", np.abs(traces.gradient))):
-            columns[name] = agreement(score, np.abs(traces.leave_one_out), traces.offsets, 1) + 0 * n
-            columns[f"{name}{CHANCE}"] = 1 / n
-    removed = removals(traces, rankings=RANKINGS)
-    steps = {ranking: removed[f"removed_{ranking}"] for ranking in RANKINGS}
-    shares = {ranking: step.where(step != NEVER) / traces.lengths for ranking, step in steps.items()}
-    for ranking in RANKINGS[:3]:
-        columns |= {f"erased by {ranking}": shares[ranking], f"erased by {ranking}{CHANCE}": shares["random"]}
+        moved = np.abs(traces.leave_one_out)
+        columns |= hits("top word", traces, traces.score, moved, n)
+        columns |= hits("top word of gradients", traces, np.abs(traces.gradient), moved, n)
+    erased = derived(removals(traces))
+    for ranking in ("attention", "gradient", "optimum"):
+        columns[f"erased by {ranking}"] = erased[f"fraction_{ranking}"]
+        columns[f"erased by {ranking}{CHANCE}"] = erased["fraction_random"]
     return pd.DataFrame(columns)
+
+
+def hits(name: str, traces: Traces, scores: ndarray, moved: ndarray, n: ndarray) -> dict[str, ndarray]:
+    """A column: whether the word of the largest of scores (T,) is the one without which the output moves most; and what
+    chance gives of n words, NaN for texts that do not count."""
+    return {name: agreement(scores, moved, traces.offsets, 1) + 0 * n, f"{name}{CHANCE}": 1 / n}
 
 
 def numbers(seeds: list[pd.DataFrame]) -> pd.DataFrame:

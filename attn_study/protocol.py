@@ -43,7 +43,7 @@ def adapter_of(
 
         if vocabulary is not None:
             return OwnClassifier(model, vocabulary)
-        return HuggingFace(model, tokenizer, None, answers, prompt)
+        return HuggingFace(model, tokenizer, answers, prompt)
     missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
     if missing:
         raise AttnError(
