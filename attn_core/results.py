@@ -58,8 +58,7 @@ def obtain(
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
-    if not isinstance(run, Run):
-        run = run_of(key or (run if isinstance(run, str) else run["key"]))
+    run = run_of(key or run)
     notice = foreign.unversioned(run)
     absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
     for folder in [] if notice or train == "fresh" else holders(run):
@@ -80,8 +79,11 @@ def obtain(
     return attached(run, compute(run, progress, fresh=train == "fresh"))
 
 
-def run_of(key: str) -> Run:
-    """The stored run of a key; AttnError with near ones for none."""
+def run_of(named: Run | str | Mapping[str, Any]) -> Run:
+    """A run; the stored one of a key, or of a row that has one. AttnError with near keys for none."""
+    if isinstance(named, Run):
+        return named
+    key = named if isinstance(named, str) else named["key"]
     folders = store.stores()
     for folder in folders:
         if store.has(folder, key):

@@ -114,6 +114,7 @@ class Check:
 
     def plot(self):
         """The table of `layers`, shaded, for a notebook."""
+        assert self.layers is not None
         return self.layers.style.background_gradient("cividis", axis=None, vmin=0, vmax=1).format("{:.2f}")
 
 
@@ -207,7 +208,8 @@ def check(
         if hasattr(adapter, "outside"):
             outside = [adapter.outside(text) for text in words]
         if layers:
-            grid = each_head(np.concatenate([adapter.heads(text) for text in words], axis=2), traces)
+            rows = [adapter.heads(text) for text in words]  # type: ignore[attr-defined]
+            grid = each_head(np.concatenate(rows, axis=2), traces)
         reason = "Weights cannot be given to this model."
         if getattr(adapter, "give", None) is not None:
             given_columns, traces, reason = under_weights(adapter, words, traces, seed, progress)
@@ -240,7 +242,11 @@ def still(adapter: Adapter) -> Iterator[None]:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def timed(items: Sequence, doing: str, progress: bool) -> tqdm:
+def timed(
+    items: Sequence,
+    doing: str,
+    progress: bool,
+) -> tqdm:
     """The items under a bar with the time left, for work of more than two seconds."""
     return tqdm(items, desc=doing, unit="text", delay=2, disable=not progress)
 
@@ -254,7 +260,11 @@ def listed(items: Any, what: str) -> list:
     return values
 
 
-def classes_of(labels: Iterable[int] | None, texts: int, classes: int) -> ndarray:
+def classes_of(
+    labels: Iterable[int] | None,
+    texts: int,
+    classes: int,
+) -> ndarray:
     """The true classes (D,), -1 where none is known; AttnError for what is no class of each text."""
     if labels is None:
         return np.full(texts, -1)
@@ -280,10 +290,13 @@ def tokenised(adapter: Adapter, texts: list) -> tuple[list[Words], ndarray]:
     return [list(words) for words in place_of], np.array(list(place_of.values()))
 
 
-def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
+def answers(
+    adapter: Adapter,
+    texts: list[Words],
+) -> tuple[ndarray, ndarray]:
     """Attention (B, n) and logits (B, K), float64, of B texts of n words; AttnError where these are no such."""
     n = len(texts[0])
-    pairs = [adapter.read(texts[some]) for some in batches(len(texts), n)]
+    pairs = [adapter.read(texts[piece]) for piece in batches(len(texts), n)]
     attention, logits = (np.concatenate(list(map(numbers, parts))) for parts in zip(*pairs, strict=True))
     if attention.shape != (len(texts), n) or logits.ndim != 2 or len(logits) != len(texts):
         raise AttnError(
@@ -312,13 +325,17 @@ def read_twice(adapter: Adapter, text: Words) -> int:
     return first.shape[1] - len(text)
 
 
-def given(adapter: Adapter, words: Words, attention: ndarray) -> ndarray:
+def given(
+    adapter: Adapter,
+    words: Words,
+    attention: ndarray,
+) -> ndarray:
     """Logits (B, K), float64, of one text of n words under each of the weights (B, n)."""
     assert adapter.give is not None
     torch = sys.modules.get("torch")
     weights: Any = torch.tensor(attention.astype(np.float32)) if torch else attention.astype(np.float32)
-    each = [weights[some] for some in batches(len(weights), len(words))]
-    return np.concatenate([numbers(adapter.give([words] * len(some), some)) for some in each])
+    each = [weights[piece] for piece in batches(len(weights), len(words))]
+    return np.concatenate([numbers(adapter.give([words] * len(piece), piece)) for piece in each])
 
 
 def numbers(values: Any) -> ndarray:
@@ -326,7 +343,13 @@ def numbers(values: Any) -> ndarray:
     return values.detach().cpu().double().numpy() if hasattr(values, "detach") else np.asarray(values, float)
 
 
-def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndarray, progress: bool) -> Traces:
+def deletions(
+    adapter: Adapter,
+    words: list[Words],
+    doc_id: ndarray,
+    label: ndarray,
+    progress: bool,
+) -> Traces:
     """Traces with attention, outputs and deletions; each word contributes its text's logits, whatever the weights."""
     whole = [answers(adapter, [text]) for text in words]
     without = []
@@ -389,7 +412,11 @@ def close(logits: ndarray, others: ndarray) -> bool:
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
 
-def of_deletions(traces: Traces, words: list[Words], labelled: bool) -> dict[str, ndarray]:
+def of_deletions(
+    traces: Traces,
+    words: list[Words],
+    labelled: bool,
+) -> dict[str, ndarray]:
     """Columns of the tests by deletion, with what chance gives; NaN for texts of one word."""
     assert traces.leave_one_out is not None
     moved = np.abs(traces.leave_one_out)
@@ -416,16 +443,19 @@ def behind_the_first(traces: Traces, moved: ndarray) -> dict[str, ndarray]:
     return hits("top word behind the first", traces, attention, moved, np.where(long, traces.lengths - 1, np.nan))
 
 
-def word_list(traces: Traces, words: list[Words]) -> ndarray:
+def word_list(
+    traces: Traces,
+    words: list[Words],
+) -> ndarray:
     """What naive Bayes, counted on the other texts, has to say of each word (T,): how far the logarithms of its chances
     in the classes lie apart."""
     kinds = kinds_of(words)
     counts = csr_array((np.ones(len(kinds)), (traces.owner, kinds)))
     scores = []
-    for row, own in enumerate(np.split(kinds, traces.offsets[1:-1])):
-        others = np.delete(np.arange(len(traces)), row)
-        model = MultinomialNB().fit(counts[others], traces.label[others])
-        scores.append(np.ptp(model.feature_log_prob_[:, own], axis=0))
+    for row, kinds_here in enumerate(np.split(kinds, traces.offsets[1:-1])):
+        without = np.delete(np.arange(len(traces)), row)
+        model = MultinomialNB().fit(counts[without], traces.label[without])
+        scores.append(np.ptp(model.feature_log_prob_[:, kinds_here], axis=0))
     return np.concatenate(scores)
 
 
@@ -442,22 +472,22 @@ def under_weights(
     adapter: Adapter, words: list[Words], traces: Traces, seed: int, progress: bool
 ) -> tuple[dict[str, ndarray], Traces, str]:
     """The columns of GIVEN, the traces with what each word contributes where the model is a mean over words, and why
-    some are not there."""
+    piece are not there."""
     random = np.split(draws.uniforms(seed, "removal", traces.doc_id, traces.offsets)[0], traces.offsets[1:-1])
     rows = []
     each = []
     for row, text in enumerate(timed(words, "giving", progress)):
         document = traces.take([row])
-        own = document.attention
+        learned = document.attention
         n = len(text)
         orders = draws.permutations(seed, "permutation", document.doc_id, n, ORDERS)[0]  # (ORDERS, n)
-        left = [erased(own, values) for values in (own, random[row])]
-        weights = [np.eye(n), [own], np.full((1, n), 1 / n), own[orders], *left]
+        left = [erased(learned, values) for values in (learned, random[row])]
+        weights = [np.eye(n), [learned], np.full((1, n), 1 / n), learned[orders], *left]
         logits = given(adapter, text, np.vstack(weights))
         alone, again, flat, permuted, *flipped = np.split(logits, np.cumsum(list(map(len, weights)))[:-1])
         each.append((alone, again, flat))
-        flips = [decisions(some) != document.predicted for some in flipped]
-        first, by_chance = ((1 + some.argmax()) / n if some.any() else np.nan for some in flips)
+        flips = [decisions(piece) != document.predicted for piece in flipped]
+        first, by_chance = ((1 + piece.argmax()) / n if piece.any() else np.nan for piece in flips)
         rows.append(
             {
                 "permuted weights": 1.0 * (np.median(tvd(probabilities(permuted), document.outputs)) < NEAR),
@@ -477,9 +507,9 @@ def under_weights(
     return columns, traces, "This model's logits are no mean over its words, for which alone it can be told."
 
 
-def erased(own: ndarray, values: ndarray) -> ndarray:
-    """Weights (k, n) without the words of the 1 to k largest values (n,), scaled up, while some weight is left."""
+def erased(learned: ndarray, values: ndarray) -> ndarray:
+    """Weights (k, n) without the words of the 1 to k largest values (n,), scaled up, while piece weight is left."""
     rank = np.argsort(np.argsort(-values, kind="stable"))
-    left = own * (rank >= np.arange(1, len(own))[:, None])
+    left = learned * (rank >= np.arange(1, len(learned))[:, None])
     left = left[left.sum(axis=1) > 0]
     return left / left.sum(axis=1, keepdims=True)

@@ -98,7 +98,13 @@ def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def hits(name: str, traces: Traces, scores: ndarray, moved: ndarray, n: ndarray) -> dict[str, ndarray]:
+def hits(
+    name: str,
+    traces: Traces,
+    scores: ndarray,
+    moved: ndarray,
+    n: ndarray,
+) -> dict[str, ndarray]:
     """A column: whether the word of the largest of scores (T,) is the one without which the output moves most; and what
     chance gives of n words, NaN for texts that do not count."""
     return {name: agreement(scores, moved, traces.offsets, 1) + 0 * n, f"{name}{CHANCE}": 1 / n}
@@ -157,7 +163,10 @@ def mean_interval(values: ndarray) -> tuple[float, float, float, int]:
     return float(value), float(low), float(high), values.shape[1]
 
 
-def share_interval(hits: ndarray, chance: ndarray) -> tuple[float, float]:
+def share_interval(
+    hits: ndarray,
+    chance: ndarray,
+) -> tuple[float, float]:
     """The ends of `mean_interval` of hits (S, D), each of a chance (D,): they hold the mean chance unless the exact
     tail of a sum of such draws, one a text (Poisson binomial), is below 2.5 %.
 

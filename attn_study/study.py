@@ -181,12 +181,12 @@ def study(
     if progress:
         print(texts, file=sys.stderr)
     name = register(texts, words, list(words.values()) if tokenizer else MOST_WORDS)
-    own = runs_of(name, texts, encoder, seeds, epochs)
-    runs = [*own, *(replace(run, attention="uniform") for run in own)]
+    attentive = runs_of(name, texts, encoder, seeds, epochs)
+    runs = [*attentive, *(replace(run, attention="uniform") for run in attentive)]
     traces = [traces_of(run, words, progress) for run in tqdm(runs, "study", unit="model", disable=not progress)]
-    parts = max(1, fold)
-    pairs = [traces[i : i + parts] for i in range(0, len(traces), parts)]
-    return Study(texts, own, traces[: len(own)], numbers(list(map(per_text, pairs[:seeds], pairs[seeds:]))))
+    folds = max(1, fold)
+    pairs = [traces[i : i + folds] for i in range(0, len(traces), folds)]
+    return Study(texts, attentive, traces[: len(attentive)], numbers(list(map(per_text, pairs[:seeds], pairs[seeds:]))))
 
 
 def words_of(texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None) -> dict[int, list[str]]:
@@ -222,7 +222,11 @@ def corpus(frame: pd.DataFrame | str | Path, text: str, label: str, split: str, 
     return CATALOGUE[register(texts, words_of(texts))]
 
 
-def register(texts: Cleaned, words: dict[int, list[str]], cut: Any = MOST_WORDS) -> str:
+def register(
+    texts: Cleaned,
+    words: dict[int, list[str]],
+    cut: Any = MOST_WORDS,
+) -> str:
     """The texts as a corpus of this process, by a name that no other texts have, or the same that are cut otherwise."""
     rows = texts.rows
     version = digest([rows.astype(str).to_numpy().tolist(), cut])
@@ -263,7 +267,13 @@ def readable(documents: Texts) -> np.ndarray:
     return np.sort(order[squares.cumsum() <= MOST_PAIRS])
 
 
-def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int | None) -> list[Run]:
+def runs_of(
+    corpus: str,
+    texts: Cleaned,
+    encoder: str,
+    seeds: int,
+    epochs: int | None,
+) -> list[Run]:
     """The trainings with attention: of each seed, and of each part where there are parts."""
     pieces = sorted(set(texts.rows["split"])) if texts.rows["split"].iloc[0].isdecimal() else []
     options: list[Any] = [{"part": int(piece)} for piece in pieces] or [{}]
@@ -279,7 +289,11 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
     ]
 
 
-def traces_of(run: Run, words: dict[int, list[str]], progress: bool) -> Traces:
+def traces_of(
+    run: Run,
+    words: dict[int, list[str]],
+    progress: bool,
+) -> Traces:
     """Traces by a trained model, from the cache or trained now. words: of each row, as written; of a pretrained model
     its own pieces are taken."""
     inputs = inputs_of(run)

@@ -122,7 +122,12 @@ def cleaned(
     return texts
 
 
-def check_names(text: str, label: str, split: str, fold: int) -> None:
+def check_names(
+    text: str,
+    label: str,
+    split: str,
+    fold: int,
+) -> None:
     """AttnError for columns that are the same, and a number of parts that nobody can ask for."""
     if len({text, label, split}) < 3:
         raise AttnError(f"texts, labels and splits are columns of their own, got '{text}', '{label}' and '{split}'")
@@ -131,7 +136,12 @@ def check_names(text: str, label: str, split: str, fold: int) -> None:
 
 
 def read(
-    table: pd.DataFrame | str | Path, text: str, label: str, split: str, header: bool, encoding: str
+    table: pd.DataFrame | str | Path,
+    text: str,
+    label: str,
+    split: str,
+    header: bool,
+    encoding: str,
 ) -> tuple[str, pd.DataFrame]:
     """What to call a table in messages, and its rows with the columns named as asked for."""
     optional = (split,) if split else ()
@@ -212,7 +222,12 @@ def doubtful(classes: pd.Series, rows: pd.DataFrame) -> list[str]:
 # ---- classes and splits ----------------------------------------------------------------------------------------------
 
 
-def check_sizes(rows: pd.DataFrame, where: str, label: str, faults: list[str]) -> None:
+def check_sizes(
+    rows: pd.DataFrame,
+    where: str,
+    label: str,
+    faults: list[str],
+) -> None:
     """AttnError for too few texts, and for labels that are no classes."""
     if len(rows) < FEWEST:
         without = f" without {', '.join(faults)}" if faults else ""
@@ -244,7 +259,11 @@ def drawn(rows: pd.DataFrame, fold: int = 0) -> pd.Series:
     return rows["same"].map(dict(zip(firsts["same"], places, strict=True)))
 
 
-def with_dev(rows: pd.DataFrame, where: str, split: str) -> pd.DataFrame:
+def with_dev(
+    rows: pd.DataFrame,
+    where: str,
+    split: str,
+) -> pd.DataFrame:
     """Rows with a user's train, dev and test; dev is drawn from train where there is none. AttnError for others."""
     names = set(rows["split"])
     if names == {"train", "test"}:
