@@ -134,8 +134,8 @@ def summary(seeds: list[pd.DataFrame], names: Iterable[str]) -> pd.DataFrame:
             np.array([table[column] if column in table else np.full(len(table), np.nan) for table in seeds], float)
             for column in (name, f"{name}{CHANCE}")
         )
-        known = without_nan(chance + 0 * values)
-        line = known.mean() if len(known) else np.nan
+        expected = without_nan(chance + 0 * values)
+        line = expected.mean() if len(expected) else np.nan
         value, low, high, texts = mean_interval(values)
         if name.startswith(SHARES) and texts:
             low, high = share_interval(values, chance[0])

@@ -152,8 +152,8 @@ def read(
         raise AttnError(f"a table is a DataFrame, or a file of one, and no {type(table).__name__}")
     path = Path(table)
     if not path.is_file() or ending(path) not in FORMS:
-        known = f"{', '.join(FORMS)}, each also with .gz"
-        raise AttnError(f"{path}: no such file, or none of {known}; of a workbook save the sheet as CSV")
+        forms = f"{', '.join(FORMS)}, each also with .gz"
+        raise AttnError(f"{path}: no such file, or none of {forms}; of a workbook save the sheet as CSV")
     return str(path), read_table(path, (text, label), optional, header, encoding)
 
 
@@ -168,8 +168,8 @@ def as_written(values: pd.Series, where: str) -> pd.Series:
             raise AttnError(
                 f"{where}: column '{values.name}' holds lists or the like; give one text and one label a row"
             )
-        known = "" if pd.isna(value) else str(value)
-        whole = known.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        written = "" if pd.isna(value) else str(value)
+        whole = written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         texts.append(unicodedata.normalize("NFC", whole).strip())
     return pd.Series(texts, values.index)
 
