@@ -82,6 +82,9 @@ class Traces:
     def __len__(self) -> int:
         return len(self.doc_id)
 
+    def __repr__(self) -> str:
+        return f"Traces({len(self):,} documents, {len(self.score):,} tokens, {self.classes} logits)"
+
     @cached_property
     def lengths(self) -> ndarray:
         """Tokens per document, (D,)."""

@@ -1,8 +1,12 @@
-"""`attn_lab.check`: the numbers of the experiments on the package's own model, and any other torch model."""
+"""`attn_core.check`: the numbers of the experiments on the package's own model, and any other torch model."""
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,20 +14,19 @@ import pytest
 import torch
 from torch import nn
 
-import attn_lab
-from attn_core.documents import Documents
+import attn_core
+from attn_core import adversarial, check, obtain, permutation, trace
+from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
+from attn_core.experiments import asked
+from attn_core.experiments.compared import compared
+from attn_core.experiments.erasure import derived
 from attn_core.experiments.removal import removals
 from attn_core.models import classifier
-from attn_lab import check, trace
-from attn_lab.data.arrays import to_ids
-from attn_lab.more.compared import compared
-from attn_lab.more.erasure import derived
-from attn_lab.more.tables import asked
-from attn_lab.runs.sentence import load
-from attn_lab.study.adapters import HuggingFace, OwnClassifier
-from attn_lab.study.check import of_given, tokenised
-from attn_lab.study.numbers import share_interval
+from attn_data.arrays import to_ids
+from attn_data.sentence import Reader, load
+from attn_study.adapters import HuggingFace
+from attn_study.numbers import share_interval
 
 
 @pytest.fixture(scope="module")
@@ -59,27 +62,20 @@ def test_the_bilstm_has_the_numbers_of_the_experiments(checked, traces):
     assert checked.table["chance"]["top word"] == pytest.approx((1 / several).mean())
 
     numbers = asked(traces)
-    assert value["dealt anew"] == numbers["shuffled"]
-    assert value["locked"] == numbers["locked"]
-    assert value["equal weights"] == numbers["flat"]
+    names = ["permuted weights", "attention-invariant", "uniform weights"]
+    assert value[names].tolist() == [numbers["shuffled"], numbers["locked"], numbers["flat"]]
     erased = derived(removals(traces), item_left=True)
-    for name in ("fraction_attention", "fraction_random"):
-        np.testing.assert_allclose(checked.documents[name], erased[name])
+    for name, column in (("order", "fraction_attention"), ("order, by chance", "fraction_random")):
+        np.testing.assert_allclose(checked.documents[name], erased[column])
     np.testing.assert_allclose(checked.traces.leave_one_out, traces.leave_one_out, atol=1e-5)
-    np.testing.assert_allclose(checked.traces.attention, traces.attention, atol=1e-6)
-    assert checked.not_run == {}
+    np.testing.assert_allclose(checked.traces.contribution, traces.contribution + traces.bias, atol=1e-5)
+    assert checked.not_run == {} and set(checked.table["side"]) == {0}, "forty texts are too few"
 
 
-def test_reading_every_weighting_gives_what_the_arithmetic_gives(bilstm, checked):
-    model, vocabulary, texts = bilstm
-    adapter = OwnClassifier(model, vocabulary)
-    words, _ = tokenised(adapter, texts[:12])
-    first = checked.traces.take(np.arange(12))
-    flat = first.logits_under(1 / first.lengths[first.owner])
-    with torch.inference_mode():
-        columns = of_given(adapter, words, first, flat, 0, False)
-    for name, values in columns.items():
-        np.testing.assert_allclose(values, checked.documents[name][:12], err_msg=name)
+def test_the_archived_model_is_read_without_torch(checked, bilstm, monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch")
+    table = check(Reader(), bilstm[2], progress=False).table
+    pd.testing.assert_frame_equal(table, checked.table, atol=1e-3)
 
 
 class Pointer:
@@ -104,61 +100,56 @@ def texts_with_a_cue(count=40):
 
 
 def test_attention_on_the_deciding_word_is_found_and_elsewhere_is_not():
-    texts = texts_with_a_cue()
-    right, wrong, even = (
-        check(Pointer(looked), texts, progress=False).table.loc["top word"] for looked in ("good", "film", "nowhere")
-    )
-    assert (right.value, wrong.value) == (1, 0)
-    assert [row.side for row in (right, wrong, even)] == [1, -1, 0]
-    assert right.low == pytest.approx(1 - 3 / len(texts)), "another text may differ"
+    texts = texts_with_a_cue(60)
+    tables = [
+        check(Pointer(looked), texts, progress=False).table.loc["top word"] for looked in ("good", "film", "none")
+    ]
+    assert [row.side for row in tables] == [1, -1, 0]
+    right, wrong, even = tables
+    assert (right.value, right.low, wrong.value) == (1, 0.95, 0), "another text may differ"
     assert even.low <= even.chance <= even.high
+    few = check(Pointer("good"), texts[:49], progress=False)
+    assert few.table.side["top word"] == 0 and "undecided" in few.report() and "<table" in few._repr_html_()
+
+
+def test_a_word_list_stands_beside_attention():
+    """Counted on the other texts: what the texts are about, good or bad, tells the label, and only good is read."""
+    texts = [text.replace("good", "good" if i % 2 else f"bad{i % 4}") for i, text in enumerate(texts_with_a_cue(60))]
+    table = check(Pointer("film"), texts, labels=[i % 2 for i in range(60)], progress=False).table
+    assert table.loc["attention minus list", "side"] == -1
+    assert table.loc["word list", "value"] > 0.5 and table.loc["word list", "side"] == 1
+    assert "word list" not in check(Pointer("film"), texts[:9], progress=False).table.index
 
 
 def test_equal_texts_count_once_and_words_and_labels_stay_beside():
     checked = check(Pointer("good"), ["a good film", "bad", "a  good film"], labels=[1, 0, 1], progress=False)
     assert checked.documents["doc_id"].tolist() == [0, 1] and checked.traces.words(0) == ["a", "good", "film"]
-    assert checked.documents["label"].tolist() == [1, 0] and np.isnan(checked.documents["top"][1])
+    assert checked.documents["label"].tolist() == [1, 0] and np.isnan(checked.documents["top word"][1])
 
 
 def test_what_cannot_be_run_is_said_with_its_reason():
     texts = texts_with_a_cue(6)
-    assert set(check(Pointer("good"), texts, progress=False).not_run) == {
-        "dealt anew",
-        "locked",
-        "equal weights",
-        "order",
-    }
+    given = {"permuted weights", "attention-invariant", "uniform weights", "order"}
+    assert set(check(Pointer("good"), texts, progress=False).not_run) == given
 
-    class Deep(nn.Module):
-        """No mean over words: a layer lies between."""
+    class Deep(Pointer):
+        """No mean over words: the sum is squared."""
 
-        def __init__(self):
-            super().__init__()
-            torch.manual_seed(0)
-            self.embed = nn.Embedding(50, 8)
-            self.out = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 3))
-
-        def tokens(self, text):
-            return text.split()
-
-        def embedded(self, texts):
-            return self.embed(torch.tensor([[sum(map(ord, word)) % 50 for word in text] for text in texts]))
+        more = 0
 
         def read(self, texts):
-            attention = self.embedded(texts).mean(2).softmax(1)
-            return attention, self.give(texts, attention)
+            attention, _ = super().read(texts)
+            return attention, self.give(texts, attention) + self.more
 
         def give(self, texts, attention):
-            return self.out(9 * (attention[..., None] * self.embedded(texts)).sum(1))
+            good = torch.tensor([[1.0 * (word == "good") for word in text] for text in texts])
+            return (attention * good).sum(1, keepdim=True) ** 2 - 0.5
 
-    model = Deep().train()
-    checked = check(model, texts, progress=False)
-    assert list(checked.not_run) == ["locked"] and "no mean" in checked.not_run["locked"] and model.training
-    assert {"dealt anew", "equal weights", "order"} <= set(checked.table.index)
-
-    read = model.read
-    model.read = lambda texts: (read(texts)[0], read(texts)[1] + 1)
-    assert "otherwise" in check(model, texts, progress=False).not_run["order"]
+    checked = check(Deep("good"), texts, progress=False)
+    assert list(checked.not_run) == ["attention-invariant"] and "no mean" in checked.not_run["attention-invariant"]
+    assert given - {"attention-invariant"} <= set(checked.table.index)
+    Deep.more = 1
+    assert "otherwise" in check(Deep("good"), texts, progress=False).not_run["order"]
 
 
 # ---- chance ----------------------------------------------------------------------------------------------------------
@@ -175,18 +166,9 @@ def test_what_cannot_be_run_is_said_with_its_reason():
     ],
 )
 def test_a_share_is_told_from_chance_where_the_exact_tail_is_below_a_fortieth(hits, chance, told):
-    value, low, high, texts = share_interval(np.array([hits], float), np.array(chance))
+    low, high = share_interval(np.array([hits], float), np.array(chance))
     assert int(low > np.mean(chance)) - int(high < np.mean(chance)) == told
-    assert low <= value <= high
-    assert texts == len(hits)
-
-
-@pytest.mark.parametrize("chance", [np.full(12, 1 / 20), np.full(60, 0.97), np.linspace(0.02, 0.5, 25)])
-def test_hits_by_chance_are_seldom_told_from_chance_on_either_side(chance):
-    hits = np.random.default_rng(0).random((400, len(chance))) < chance
-    ends = np.array([share_interval(row[None].astype(float), chance)[1:3] for row in hits])
-    assert (ends[:, 0] > chance.mean()).mean() <= 0.03
-    assert (ends[:, 1] < chance.mean()).mean() <= 0.03
+    assert low <= np.mean(hits) <= high
 
 
 # ---- what is no explanation, and no answer ---------------------------------------------------------------------------
@@ -273,6 +255,7 @@ CALLS = {
     "a label": ({"labels": [1]}, "one for each of 2 texts"),
     "a name": ({"tokenizer": "bert-base-uncased"}, "tokenizer= is 'bert-base-uncased', with Pointer; give"),
     "another model": ({"vocabulary": ["a"]}, "vocabulary= goes with a classifier of this package"),
+    "layers": ({"layers": "all"}, "layers= takes 'all', of a model of Hugging Face"),
     "answers": ({"answers": (" yes", " no")}, "answers= and prompt= go with tokenizer="),
 }
 
@@ -305,17 +288,11 @@ def test_a_vocabulary_is_the_models(bilstm):
 
 
 def test_the_words_behind_a_sink_are_tested_apart():
-    class Sink(Pointer):
-        def read(self, texts):
-            attention, logits = super().read(texts)
-            return 0.1 * attention + 0.9 * first(attention), logits
-
-    texts = [f"so {text}" for text in texts_with_a_cue()]
-    table = check(Sink("good"), texts, progress=False).table
+    sink = Reads(lambda score: 0.1 * (9 * score).softmax(1) + 0.9 * first(score))
+    table = check(sink, [f"so {text}" for text in texts_with_a_cue(60)], progress=False).table
     assert table.loc["top word", ["value", "side"]].tolist() == [0, -1]
-    assert table.loc["behind the first", ["value", "side"]].tolist() == [1, 1]
-    assert table.loc["behind the first", "chance"] == pytest.approx(1 / 8)
-    assert "behind the first" not in check(Pointer("good"), texts, progress=False).table.index
+    assert table.loc["top word behind the first", ["value", "side"]].tolist() == [1, 1]
+    assert table.loc["top word behind the first", "chance"] == pytest.approx(1 / 8)
 
 
 # ---- models of the library transformers, small and of random weights -------------------------------------------------
@@ -378,6 +355,10 @@ def test_the_row_of_attention_is_that_of_the_place_that_is_classified(name):
     row = row[start : start + 5]
     np.testing.assert_allclose(checked.attention, row / row.sum(), atol=1e-6)
     np.testing.assert_allclose(checked.p, read.logits.softmax(1)[:, 1], atol=1e-6)
+    if name == "Bert":
+        layers = check(model, FILMS, tokenizer=tokenizer, progress=False, layers="all")
+        assert layers.layers.shape == (2, 2) and layers.layers.loc[1, 2] in (0, 1 / 3, 2 / 3, 1)
+        assert "background" in layers.plot().to_html() and layers.layers.index.tolist() == [1, 2]
     change = whole("a bad film ends").logits.softmax(1) - read.logits.softmax(1)
     np.testing.assert_allclose(abs(checked.leave_one_out[3]), abs(change[0, 1]), atol=1e-6)
 
@@ -444,20 +425,15 @@ def test_models_that_cannot_be_checked_are_refused_in_one_line(name):
     assert len(str(error.value)) <= 200
 
 
-def test_a_row_that_sees_its_own_word_alone_is_refused():
-    with pytest.raises(AttnError, match="the row of place 0 sees one word at most"):
-        HuggingFace(model_of("GPT2"), tokenizer_of("$A"), place=0)
-
-
 DOCUMENTED = (
-    "attn_lab.study.check",
-    "attn_lab.study.heat_map",
+    "attn_study.check",
+    "attn_study.heat_map",
     "attn_core.traces",
     "attn_core.tracing",
-    "attn_lab.data.encoding",
-    "attn_lab.data.catalogue",
-    "attn_lab.study.study",
-    "attn_lab.runs.store",
+    "attn_core.corpora.encoding",
+    "attn_core.corpora.catalogue",
+    "attn_study.study",
+    "attn_core.store",
 )
 
 
@@ -467,5 +443,29 @@ def test_the_examples_in_the_docstrings_hold(module):
     assert result.attempted and not result.failed
 
 
-def test_names_that_are_loaded_late_are_shown():
-    assert {"check", "heat_map", "study", "trace"} <= {*dir(attn_lab)} & {*attn_lab.__all__}
+def test_names_that_are_loaded_late_are_shown_and_are_the_functions():
+    assert {*attn_core.__all__, "__version__"} == {*dir(attn_core)} and attn_core.LAZY.keys() <= {*attn_core.__all__}
+    traces = obtain("sst-average-tanh-10-adc77829bd").traces
+    assert len(permutation(traces.take([0, 1]))) == len(adversarial(traces.take([0, 1]), 0.05)) == 2
+    assert len(repr(traces)) < 100
+    with pytest.raises(AttnError, match="near: sst-average-tanh-10-adc77829bd"):
+        obtain(key="sst-average-tanh-10-adc77829b")
+
+
+def test_the_ten_lines_of_the_readme_print_what_it_shows_without_torch(tmp_path):
+    root = Path(__file__).parents[1]
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    assert len(readme.split()) <= 1_000
+    code, told = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", readme, re.DOTALL).groups()
+    assert len(code.strip().splitlines()) <= 11
+    (tmp_path / "torch.py").write_text("raise ImportError")
+    places = os.pathsep.join(map(str, (tmp_path, root, root / "book")))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == told

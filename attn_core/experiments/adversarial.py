@@ -25,7 +25,7 @@ __all__ = ["adversarial", "exact", "expand", "select"]
 def adversarial(
     traces: Traces,
     epsilon: float,
-    weights: ndarray,
+    weights: ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """The adversarial attention of each document at one epsilon, beside what it must be held against.
@@ -36,8 +36,8 @@ def adversarial(
         Those that were searched.
     epsilon : float
         By how much the output may move, 0 to 1.
-    weights : (k, T) array
-        From `search`.
+    weights : (k, T) array, optional
+        From `search`; without it what is found otherwise alone.
     seed : int
         Of the contributions shuffled over the tokens.
 
@@ -51,11 +51,11 @@ def adversarial(
         shuffled over the tokens: which token has which contribution changes, hence the output too, and the constraint
         is around that new output.
     """
-    searched = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
     columns: dict[str, ArrayLike] = {}
-    columns["jsd_search"] = searched["jsd"]
-    columns["tvd_search"] = searched["tvd"]
+    if weights is not None:
+        searched = select(traces, weights, epsilon)
+        columns |= {"jsd_search": searched["jsd"], "tvd_search": searched["tvd"]}
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
         columns["jsd_exact"] = optimum["jsd_exact"]
@@ -65,6 +65,7 @@ def adversarial(
     else:
         bound = sparse(traces, epsilon)
         columns["jsd_sparse"] = bound["jsd"]
+        searched = bound if weights is None else searched
         better = searched["jsd"] > bound["jsd"]
         for name in ("jsd", "tvd"):
             columns[f"{name}_lower"] = searched[name].where(better, bound[name])

@@ -12,6 +12,10 @@ from attn_lab.runs import foreign
 __all__ = ["app", "archive", "join_pairs", "main", "pages", "runs"]
 
 
+EXTRAS = {"torch": "train", "spacy": "train", "distributed": "train", "gensim": "vectors", "tokenizers": "minilm"}
+"""Module -> extra that brings it; `book` all others."""
+
+
 def join_pairs(words: list[str]) -> list[str]:
     """`-p NAME VALUE`, papermill's form, as `-p NAME=VALUE`."""
     joined: list[str] = []
@@ -35,6 +39,10 @@ def main() -> None:
             files.folder_of(variable)  # an address is refused and a relative path settled before anything runs
         foreign.load_plugins()
         app(args=[word for word in words if word != "--debug"], prog_name="python -m attn_core")
+    except SystemExit as end:
+        if end.code == 130:  # Ctrl-C
+            print("stopped; what is done stays, the same command goes on from there", file=sys.stderr)
+        raise
     except AttnError as error:
         if "--debug" in words:
             raise
@@ -52,5 +60,6 @@ def hint(error: Exception) -> str:
     if getattr(error, "errno", None) == errno.ENOSPC:
         return "make room there, or set ATTN_CACHE to another folder"
     if isinstance(error, ModuleNotFoundError):
-        return "`make install` brings all that trains a network"
+        extra = EXTRAS.get(str(error.name).split(".")[0], "book")
+        return f"""pip install "attn-core[{extra}]" brings it, in a clone pip install ".[{extra}]" """.strip()
     return "add --debug to see where it arose"

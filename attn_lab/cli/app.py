@@ -6,6 +6,8 @@ import pandas as pd
 import typer
 from typer import Option
 
+from attn_core.version import __version__
+
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -14,6 +16,20 @@ app = typer.Typer(
 )
 archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")
 app.add_typer(archive_app, name="archive")
+
+
+def version(asked: bool) -> None:
+    if asked:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    asked: Annotated[bool, Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
 
 Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
 

@@ -60,13 +60,17 @@ def study(
     split: Annotated[str, Option(help="Column with train, dev, test; without one they are drawn.")] = "split",
     fold: Annotated[int, Option(help="For few texts: 3 to 10 parts, each tested once.")] = 0,
     strict: Annotated[bool, Option("--strict", help="Refuse a table with rows that would be left out.")] = False,
+    header: Annotated[bool, Option("--header/--no-header", help="Without: columns are numbered, --text 1.")] = True,
+    tokens: Annotated[bool, Option("--tokens", help="The texts are cut already, by blanks.")] = False,
+    encoding: Annotated[str, Option(help="Of a file of text, such as cp1250; else it is found out.")] = "",
     output: Annotated[Path, Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
 ) -> None:
     """Is the attention of a model of your own texts an explanation? One page, and its numbers as CSV."""
     from attn_build.rendering import rerun
-    from attn_lab.study.study import train
-    from attn_lab.study.texts import cleaned
+    from attn_build.sources import repository
+    from attn_core import study as put_to_the_tests
 
+    repository()  # without the page's source nothing need be trained
     page, csv = outputs(file.resolve(), output.resolve())
     values = {
         "file": str(file.resolve()),
@@ -79,9 +83,25 @@ def study(
         "epochs": epochs,
         "fold": fold,
         "strict": strict,
+        "header": header,
+        "tokens": tokens,
+        "encoding": encoding,
     }
-    texts = cleaned(file, text, label, split, strict, fold)
-    train(texts, encoder, seeds, epochs or None)  # the page reads what is cached
+    tokenizer = str.split if tokens else None
+    put_to_the_tests(  # the page reads what is cached
+        file,
+        text,
+        label,
+        encoder,
+        seeds,
+        epochs or None,
+        split,
+        fold,
+        strict,
+        tokenizer=tokenizer,
+        header=header,
+        encoding=encoding,
+    )
     path = rerun("_study", values, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
 
@@ -98,7 +118,7 @@ def outputs(file: Path, folder: Path) -> tuple[Path, Path]:
             break
     csv = folder / f"{name}-numbers.csv"
     # Numbers alone are left by a command that was killed before its page lay there.
-    ours = not edited(page) and (source or csv.is_file() and csv.read_bytes().startswith(b"question,number,value,low,"))
+    ours = not edited(page) and (source or csv.is_file() and csv.read_bytes().startswith(b"number,value,low,"))
     for path in (page, page.with_suffix(".html"), csv):
         if folder.is_file() or path.exists() and not ours:
             raise AttnError(

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -109,7 +110,9 @@ def sweep(
     pack: Annotated[bool, Option("--pack", help="Put each run into data/archive.")] = False,
     dry: Annotated[bool, Option("--dry-run", help="List the runs and what remains.")] = False,
     jobs: Annotated[int, Option(help="Processes of this machine that share the runs, one thread each.")] = 1,
-    scheduler: Annotated[str, Option(help="Address of a Dask scheduler whose workers share them; see README.")] = "",
+    scheduler: Annotated[
+        str, Option(help="Address of a Dask scheduler whose workers share them; see book/rerun.md.")
+    ] = "",
     no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a cluster's worker.")] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
@@ -152,14 +155,25 @@ def numbers(
         raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(places)}")
     rows = index.numbers(measure, statistic, **fields)
     if rows.empty:
-        hint = "`python -m attn_core archive list`"
-        raise AttnError(f"no stored run fits {' '.join(places)}; {hint} names all runs")
+        raise AttnError(
+            f"no stored run fits {' '.join(places)}; {near(fields)}`python -m attn_core archive list` names all"
+        )
     if by:
         rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))
     else:
         model = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed"]
         rows = rows[[*model, *index.NAMES, "value", "data", "n_test", "key"]]
     show(rows, as_json)
+
+
+def near(fields: dict[str, str]) -> str:
+    """What stored runs have that is like a value that none has; '' without."""
+    stored = index.runs()
+    for name, value in fields.items():
+        known = sorted(set(stored[name].dropna().astype(str))) if name in stored else []
+        if value not in known and (like := get_close_matches(value, known, 3)):
+            return f"near '{value}': {', '.join(like)}; "
+    return ""
 
 
 @app.command()
@@ -175,6 +189,8 @@ def read(
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
     from attn_lab.runs.sentence import MOST_DELETED, read_sentence, trained_here
 
+    if not 0 < epsilon < 1:
+        raise AttnError(f"--epsilon lies above 0 and below 1, got {epsilon:g}; the papers take 0.01 and 0.05")
     by = trained_here(key) if key else Run("sst", model) if model else None
     table, summary = read_sentence(text, epsilon, by)
     if as_json:

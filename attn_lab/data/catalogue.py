@@ -4,6 +4,7 @@ They come from the papers, the statistics files of Jain & Wallace's repository a
 """
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 import yaml
@@ -112,7 +113,8 @@ FINGERPRINTS: dict[str, str] = _FACTS["fingerprints"]
 def corpus(name: str) -> Corpus:
     """The entry of a data set; an unknown name is an AttnError with the list."""
     if name not in CATALOGUE:
-        raise AttnError(f"unknown corpus '{name}'; known: {', '.join(CATALOGUE)}")
+        like = "".join(f"did you mean {near}? " for near in get_close_matches(name, CATALOGUE, 1))
+        raise AttnError(f"unknown corpus '{name}'; {like}known: {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
 
 

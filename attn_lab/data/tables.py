@@ -35,6 +35,9 @@ SAMPLE = 1 << 26
 FOREIGN = 0.3
 """Where more characters than this are no ASCII, a text is in no language of Western Europe."""
 
+BROKEN = re.compile("[^\\W\\d_][¡-©«-³¶¹»-¿][^\\W\\d_]")
+"""A sign within a word: a letter of another encoding than cp1252 (not · and ´: Catalan, careless apostrophes)."""
+
 DOUBLED = re.compile(r'"[^"]*""(?:[^"]|"")*"')
 """A field that is in quotation marks because it holds some."""
 
@@ -74,15 +77,19 @@ def encoding_of(path: Path) -> str:
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     beyond_ascii = sum(character > "\x7f" for character in text)
-    if beyond_ascii > 2 * wrong or wrong > FOREIGN * len(text):
-        raise ValueError(f"line {line} is no UTF-8, and other lines are or hold no letters of Western Europe")
+    if beyond_ascii > 2 * wrong:
+        raise ValueError(f"line {line} is no UTF-8, and other lines are")
+    broken = len(BROKEN.findall(data.decode("cp1252", "replace")))
+    if wrong > FOREIGN * len(text) or broken > wrong / 20:
+        raise ValueError(f"line {line} is neither UTF-8 nor of Western Europe; name what it is, --encoding cp1250")
     return "cp1252"
 
 
 @contextmanager
-def opened(path: Path):
-    """A file of text in the encoding it is found to have; what is damaged or of another form is an AttnError."""
-    with reading(path), unpacked(path, "rt", encoding=encoding_of(path), newline="") as file:
+def opened(path: Path, encoding: str = ""):
+    """A file of text in an encoding, else in the one it is found to have; what is damaged or of another form is an
+    AttnError."""
+    with reading(path), unpacked(path, "rt", encoding=encoding or encoding_of(path), newline="") as file:
         yield file
 
 
@@ -91,11 +98,26 @@ def reading(path: Path):
     """What libraries raise of a file that is damaged or of another form, as one AttnError."""
     try:
         yield
-    except (pyarrow.ArrowException, csv.Error, zlib.error, EOFError, OSError, ValueError, RecursionError) as error:
+    except (
+        pyarrow.ArrowException,
+        csv.Error,
+        zlib.error,
+        EOFError,
+        OSError,
+        LookupError,
+        ValueError,
+        RecursionError,
+    ) as error:
         # not more of a private text than shows the place
         raise AttnError(
             f"{path} cannot be read ({one_line(error)[:150]}); unpack or copy it again, text as UTF-8"
         ) from error
+
+
+def form_of(file) -> str:
+    """The encoding of an open file, in words."""
+    guess = ", by a guess (--encoding names another)" if file.encoding == "cp1252" else ""
+    return f"{file.encoding.removesuffix('-sig')}{guess}"
 
 
 def delimiter_of(line: str, columns: Sequence[str]) -> str:
@@ -118,17 +140,21 @@ def quotes_are_text(lines: list[str]) -> bool:
     return of_one_width and lines[0][0] != '"' and not all(map(DOUBLED.fullmatch, marked))
 
 
-def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[pandas.DataFrame]:
-    """A delimited file in parts, every value a text without blanks around it, columns named as asked for.
+def records(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = (), header: bool = True, encoding: str = ""
+) -> Iterator[pandas.DataFrame]:
+    """A delimited file in parts, every value a text without blanks around it, columns named as asked for; without a
+    header they are named 1, 2, …
 
-    The separator is that of the first line, see `delimiter_of`; of quotation marks between tabs see `quotes_are_text`.
+    The separator is that of the first line, see `delimiter_of`, or of a line sep=; above it; lines that begin with "# "
+    there are skipped. Of quotation marks between tabs see `quotes_are_text`.
     The index counts records from 1; `attrs["form"]` says what was found. AttnError for a missing column, two of one
     name, a record of another number of columns, an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
     count = 0
-    with opened(path) as file:
-        first = next(filter(str.strip, file), "")
+    with opened(path, encoding) as file:
+        first = next((line for line in file if line.strip() and not line.startswith(("# ", "sep="))), "")
         delimiter = delimiter_of(first, [*columns, *optional])
         lines: Iterable[str] = chain([first], file)
         plain = False
@@ -136,15 +162,19 @@ def records(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) ->
             lines = list(lines)
             plain = quotes_are_text(lines)
         filled = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=None if plain else '"', strict=True))
-        names = renamed(path, next(filled, []), columns, optional)
+        head = next(filled, [])
+        if not header:
+            filled = chain([head], filled)
+            head = list(map(str, range(1, len(head) + 1)))
+        names = renamed(path, head, columns, optional)
         while block := list(islice(filled, 20_000)):
             for number, row in enumerate(block, count + 1):
                 if len(row) != len(names):
-                    raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
+                    raise ValueError(f"record {number} has {len(row)} columns, not the {len(names)} of the first line")
             values = [[value.strip() for value in row] for row in block]
             table = pandas.DataFrame(values, columns=names)
             table.index += count + 1
-            table.attrs["form"] = f"{file.encoding.removesuffix('-sig')}, parted by {delimiter.replace(chr(9), 'tab')}"
+            table.attrs["form"] = f"{form_of(file)}, parted by {delimiter.replace(chr(9), 'tab')}"
             yield table
             count += len(block)
     if not count:
@@ -165,30 +195,35 @@ def renamed(where: object, names: Iterable, columns: Sequence[str], optional: Se
         if len(places) > 1:
             raise AttnError(f"{where} has two columns '{column}'; leave one of them out")
         if not places and column in columns:
-            raise AttnError(f"{where} lacks the column '{column}'; it holds {', '.join(names)[:200] or 'nothing'}")
+            of_text = any(name.count(" ") > 2 for name in names)
+            way = "; a file without names of columns: --no-header --text 1 --label 2" if of_text else ""
+            found = ", ".join(names)[: 40 if of_text else 200] or "nothing"
+            raise AttnError(f"{where} lacks the column '{column}'; it holds {found}{way}")
         for i in places:
             names[i] = column
     return names
 
 
-def read_table(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pandas.DataFrame:
+def read_table(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = (), header: bool = True, encoding: str = ""
+) -> pandas.DataFrame:
     """A file of one of `files.FORMS`, or the same with .gz, as a table with the columns asked for, rows counted from 0.
 
-    Values of text files are text, as written. `attrs["form"]`: their encoding, and the separator that was found.
-    AttnError as of `records`.
+    Values of text files are text, as written; of header and encoding see `records` and `opened`. `attrs["form"]`: their
+    encoding, and the separator that was found. AttnError as of `records`.
     """
     if not path.is_file():
         raise AttnError(f"{path} is no file of a table; a device, a pipe or a folder is not read")
     form = ending(path)
     if form in (".csv", ".tsv"):
-        return pandas.concat(records(path, columns, optional), ignore_index=True)
+        return pandas.concat(records(path, columns, optional, header, encoding), ignore_index=True)
     if form in (".parquet", ".feather"):
         with reading(path):
             table = _arrow(path).to_pandas(ignore_metadata=True, integer_object_nulls=True)
     else:
-        with opened(path) as file:
-            table = pandas.DataFrame(_json_rows(file.read()))
-            table.attrs["form"] = file.encoding.removesuffix("-sig")
+        with opened(path, encoding) as file:
+            table = pandas.DataFrame(_json_rows(file.read()), dtype=object)
+            table.attrs["form"] = form_of(file)
     table.columns = renamed(path, table.columns, columns, optional)
     if table.empty:
         raise AttnError(f"{path} holds no rows")

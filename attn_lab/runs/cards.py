@@ -1,6 +1,6 @@
 """Processes of a sweep on the GPUs of this machine: so many as fit into their memory, each on the card of its turn.
 
-A step of the book's models leaves a card idle for most of its time, so many processes share one well (README).
+A step of the book's models leaves a card idle for most of its time, so many processes share one well (book/rerun.md).
 """
 
 import sys

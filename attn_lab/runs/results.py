@@ -1,13 +1,16 @@
 """The one way to a run's result, `obtain`: from data/archive, else the local cache, else trained and traced now."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from attn_core.errors import AttnError, say
 from attn_lab.data import catalogue, encoding, files
 from attn_lab.runs import foreign, store
-from attn_lab.runs.run import Run, command
+from attn_lab.runs.run import Run, command, from_dict
 from attn_lab.runs.store import Result
 
 
@@ -15,7 +18,13 @@ class AbsentRun(AttnError):
     """A run that is neither archived nor cached and was not to be trained."""
 
 
-def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
+def obtain(
+    run: Run | str | Mapping[str, Any] = "",
+    train: str = "never",
+    progress: bool = True,
+    traces: bool = True,
+    key: str = "",
+) -> Result:
     """The stored result of a run: from the archive, else the local cache, else computed.
 
     What was trained on other data than those at hand is passed over, with one line; so is that nothing is kept of what
@@ -23,8 +32,8 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
 
     Parameters
     ----------
-    run : Run
-        Which training.
+    run : Run, str or row
+        Which training; of what is stored its key is enough, or a row of `numbers`.
     train : {'never', 'auto', 'fresh'}
         'never': an absent run is an error, except on generated corpora, which are trained live; 'auto': what is
         absent is trained; 'fresh': trained anew, whatever is stored.
@@ -32,6 +41,8 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
         Bars with the time left.
     traces : bool
         False: record and numbers are enough, all that the archive has of many runs (see attn_lab/runs/packing.py).
+    key : str
+        In place of `run`.
 
     Returns
     -------
@@ -46,6 +57,7 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
+    run = run_of(key or run)
     notice = foreign.unversioned(run)
     absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
     for folder in [] if notice or train == "fresh" else holders(run):
@@ -64,6 +76,21 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     if notice:
         say(notice)
     return attached(run, compute(run, progress, fresh=train == "fresh"))
+
+
+def run_of(named: Run | str | Mapping[str, Any]) -> Run:
+    """A run; the stored one of a key, or of a row that has one. AttnError with near keys for none."""
+    if isinstance(named, Run):
+        return named
+    key = named if isinstance(named, str) else named["key"]
+    folders = store.stores()
+    for folder in folders:
+        if store.has(folder, key):
+            return from_dict(store.read_record(folder, key)["run"])
+    keys = sorted({known for folder in folders for known in store.keys(folder)})
+    near = ", ".join(get_close_matches(key, keys, 3, 0.5)) or "`python -m attn_core archive list` names all"
+    where = "" if keys else "; no archive is at hand: set ATTN_ARCHIVE to a clone's data/archive"
+    raise AttnError(f"no stored run has the key '{key[:60]}'; near: {near}{where}")
 
 
 def attached(run: Run, result: Result) -> Result:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy import ndarray
+from scipy.special import softmax
 from tqdm import tqdm
 
 from attn_core.documents import CLS, SEP, Documents, Encoded
@@ -146,6 +147,30 @@ class Reading:
         halves = np.split(h_slope, 2, axis=-1)
         e_slope = sum(lstm.slope(half) for lstm, half in zip(self.lstms, halves, strict=True))
         return (e_slope * self.e).sum((1, 2))[1:-1]
+
+
+class Reader:
+    """The archived model as `attn_core.check` takes one: three functions, without torch."""
+
+    tokens = staticmethod(clean_typed)
+
+    def __init__(self) -> None:
+        self.arrays, about = load()
+        self.vocabulary = about["words"]
+
+    def reading(self, texts: list[list[str]]) -> Reading:
+        """Of B texts with the same number n of words."""
+        return Reading(self.arrays, np.stack([to_ids([words], self.vocabulary)[0] for words in texts], axis=1))
+
+    def read(self, texts: list[list[str]]) -> tuple[ndarray, ndarray]:
+        """Attention (B, n) and logits (B, 1)."""
+        attention = softmax(self.reading(texts).scores.T, axis=1)
+        return attention, self.give(texts, attention)
+
+    def give(self, texts: list[list[str]], attention: ndarray) -> ndarray:
+        """Logits (B, 1) under given attention (B, n)."""
+        contributions = self.reading(texts).contributions.T
+        return (np.asarray(attention) * contributions).sum(axis=1, keepdims=True) + self.arrays["decoder.bias"]
 
 
 def traced(arrays: Arrays, ids: ndarray) -> Traces:

@@ -99,6 +99,11 @@ class Result:
     def key(self) -> str:
         return self.record["key"]
 
+    def __repr__(self) -> str:
+        facts = {name: self.record.get(name) for name in ("accuracy", "macro_f1", "auc", "n_test")}
+        known = ", ".join(f"{name}={value:.4g}" for name, value in facts.items() if value is not None)
+        return f"Result({self.key}, {self.source}: {known}, traces={self.traces})"
+
     @property
     def model(self):
         """The trained network, a torch module that `trace` and `check` take.

@@ -1,55 +1,29 @@
-"""What `check` asks of a model: three functions. Ready ones for the package's classifiers and for Hugging Face's."""
+"""Adapters of this package's classifiers and of Hugging Face's models, see `attn_study.protocol`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from attn_core.documents import SPECIALS, Documents
+from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import SPECIALS
 from attn_core.errors import AttnError, one_line
 from attn_core.models.classifier import Classifier, weighted_sum
 from attn_core.tracing.arguments import evaluating, inputs
-from attn_lab.data.arrays import to_ids
-from attn_lab.data.cleaning import cleaner_of
-
-Words = list[str]
-"""What a model attends to in a text: its words, or pieces of words."""
-
-PROMPT = "{text}"
+from attn_data.arrays import to_ids
+from attn_data.cleaning import cleaner_of
+from attn_study.protocol import PROMPT, Words
 
 TAKEN = "check reads classifiers and language models that are encoders (BERT) or decoders (GPT-2)"
 
 
-class Adapter(Protocol):
-    """A model as `check` reads it. A call gets B texts with the same number n of words: nothing has to be padded.
-
-    `give` may be None, or absent, where weights cannot be given. A method `outside(words)`, where there is one, names
-    what else a text's attention is on: a Series, token -> share of the weight.
-    """
-
-    def tokens(self, text: str) -> Words:
-        """The words of a text that the attention is over."""
-
-    def read(self, texts: list[Words]) -> tuple[Any, Any]:
-        """Attention (B, n), each row summing to 1, and logits (B, K); K = 1 is one sigmoid logit, of class 1."""
-
-    @property
-    def give(self) -> Callable[[list[Words], Tensor], Any] | None:
-        """Logits (B, K) of the same texts under given attention (B, n), float32."""
-
-
 class OwnClassifier:
-    """A classifier of this package. vocabulary: of the corpus that it reads; clean: how a text becomes its words."""
+    """A classifier of this package. vocabulary: of the corpus that it reads."""
 
-    def __init__(
-        self,
-        model: Any,
-        vocabulary: Sequence[str] | Mapping[str, int],
-        clean: Callable[[str], Words] | None = None,
-    ) -> None:
+    def __init__(self, model: Any, vocabulary: Sequence[str] | Mapping[str, int]) -> None:
         if not isinstance(model, Classifier):
             raise AttnError(
                 f"vocabulary= goes with a classifier of this package, not with {type(model).__name__}; of a Hugging "
@@ -66,7 +40,7 @@ class OwnClassifier:
             )
         self.model = model
         self.vocabulary = words
-        self.tokens = clean or cleaner_of(words)
+        self.tokens = cleaner_of(words)
 
     def read(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
         h, scores = self.model.states_and_scores(**self.arguments(texts))
@@ -86,9 +60,10 @@ class OwnClassifier:
 class HuggingFace:
     """A classifier or a language model of the library transformers, with its tokenizer.
 
-    Attention is that of the last layer, the mean over heads, in the row of the place that is classified, on the text's
-    pieces alone. What goes elsewhere ([CLS], a BOS, the prompt) is told by `outside`, the rest is scaled to 1. Weights
-    cannot be given: each head has its own, and the layers below mix the pieces.
+    Attention is that of the last layer, the mean over heads, on the text's pieces alone, in the row of the place that
+    the model's head reads, found by its gradient: 0 of BERT ([CLS]), -1 of GPT-2 or XLNet (the last token), the mean
+    over all rows where it reads all. What goes elsewhere ([CLS], a BOS, the prompt) is told by `outside`, the rest is
+    scaled to 1. Weights cannot be given: each head has its own, and the layers below mix the pieces.
 
     Parameters
     ----------
@@ -96,9 +71,6 @@ class HuggingFace:
         With a logit a class, or a language model.
     tokenizer : PreTrainedTokenizer
         The model's own.
-    place : int, optional
-        Of the row; negative ones count from the end. By default where the model's head reads, found by its gradient: 0
-        of BERT ([CLS]), -1 of GPT-2 or XLNet (the last token), the mean over all rows where it reads all.
     answers : list of str
         Of a language model that goes on with a text: two or more, the classes. Each is one piece behind the
         prompt, with its blank. Their logits are those of the next token.
@@ -108,7 +80,7 @@ class HuggingFace:
     Raises
     ------
     AttnError
-        A model without attention or classes, a row that sees one word alone, answers or a prompt that will not do.
+        A model without attention or classes, answers or a prompt that will not do.
     """
 
     give = None
@@ -117,7 +89,6 @@ class HuggingFace:
         self,
         model: Any,
         tokenizer: Any,
-        place: int | None = None,
         answers: Sequence[str] = (),
         prompt: str = PROMPT,
     ) -> None:
@@ -141,7 +112,7 @@ class HuggingFace:
         self.most = max(0, longest(model, tokenizer) - len(self.before) - len(self.after))
         self.ids = tokenizer.get_vocab()
         self.answers: Any = answers
-        self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3, place)
+        self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3)
         self.answers = self.ids_of(answers)
 
     def encoded(self, text: str, **options: bool) -> Any:
@@ -169,6 +140,13 @@ class HuggingFace:
         start = len(self.before)
         shares = np.delete(row, range(start, start + len(words)))
         return pd.Series(shares, names, float).groupby(level=0).sum()
+
+    def heads(self, words: Words) -> np.ndarray:
+        """The attention (layers, heads, n) of a text's pieces, scaled to 1, in the row of every layer and head."""
+        layers = torch.stack([layer[0].float() for layer in self.answer([words]).attentions])
+        rows = layers.mean(2) if self.place is None else layers[:, :, self.place]
+        rows = rows[..., len(self.before) :][..., : len(words)].cpu().numpy()
+        return rows / rows.sum(-1, keepdims=True)
 
     def whole(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
         """The row (B, L) of B texts of one length, all tokens included, and logits (B, K), in single precision."""
@@ -211,7 +189,7 @@ class HuggingFace:
             found.append(last)
         return found
 
-    def found(self, text: Words, place: int | None) -> int | None:
+    def found(self, text: Words) -> int | None:
         """The place whose row is read, None of all. AttnError for a model that cannot be read."""
         name = type(self.model).__name__
         try:
@@ -220,8 +198,7 @@ class HuggingFace:
             )
             with torch.enable_grad(), evaluating(self.model), hook:
                 answer = self.answer([text], output_hidden_states=True)
-                if place is None:
-                    place = -1 if self.answers else self.of_head(answer)
+                place = -1 if self.answers else self.of_head(answer)
         except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             raise AttnError(f"{name} cannot be read ({one_line(error)[:50]}); {TAKEN}") from error
         length = len(self.before) + len(text) + len(self.after)
@@ -232,11 +209,6 @@ class HuggingFace:
             raise AttnError(
                 f"{name} is no classifier, as of AutoModelForSequenceClassification, and no language model like GPT-2 "
                 "with answers=(' positive', ' negative')"
-            )
-        row = row_of(answer, place)[0, len(self.before) :]
-        if (row[: len(text)] > 0).sum() < 2:
-            raise AttnError(
-                f"the row of place {place} sees one word at most, as {name} looks back alone; leave place out"
             )
         return place
 
@@ -281,33 +253,9 @@ def refuse(model: Any, tokenizer: Any, answers: Sequence[str], prompt: str) -> N
     if kind in ("regression", "multi_label_classification") and not answers:
         raise AttnError(
             f"{name} is set up for {kind.replace('_', ' ')}, no choice of one class (num_labels, problem_type); wrap "
-            "it so that read() gives one logit: `attn_lab.study.adapters.Adapter`"
+            "it so that read() gives one logit: `attn_study.protocol.Adapter`"
         )
     if isinstance(answers, str) or len(answers) == 1 or prompt.count(PROMPT) != 1:
         raise AttnError(
             f"answers= takes two texts or more, as (' positive', ' negative'), prompt= one with {PROMPT} once"
         )
-
-
-def adapter_of(
-    model: Any,
-    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
-    tokenizer: Any = None,
-    answers: Sequence[str] = (),
-    prompt: str = PROMPT,
-) -> Adapter:
-    """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
-    if vocabulary is not None:
-        return OwnClassifier(model, vocabulary)
-    if tokenizer is not None:
-        return HuggingFace(model, tokenizer, None, answers, prompt)
-    missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
-    if missing:
-        raise AttnError(
-            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions "
-            "(`attn_lab.study.adapters.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a "
-            "Hugging Face model"
-        )
-    if answers or prompt != PROMPT:
-        raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")
-    return model

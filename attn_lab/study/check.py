@@ -1,48 +1,47 @@
 """Is the attention of a model of yours an explanation? The tests that need none of its inner states: `check`.
 
-What a deletion changes is read from the shortened text. Where weights can be given, all of them on one word show what
-this word says; if the logits under any weights are the mean of these, as in the three papers, the rest is arithmetic.
+What a deletion changes is read from the shortened text. Where weights can be given, so is what other weights change;
+if the logits under any are the mean of what each word alone gives, as in the three papers, no attention can change the
+decision of a text whose words all give it. Models in NumPy are read without torch.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy import ndarray
-from torch import nn
+from scipy.sparse import csr_array
+from sklearn.naive_bayes import MultinomialNB
 from tqdm import tqdm
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
+from attn_core.experiments.compared import agreement, included
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.permutation import permutation
-from attn_core.experiments.removal import removals
+from attn_core.experiments.echo import echo
 from attn_core.experiments.tables import table
-from attn_core.measures import seed_interval, tvd
-from attn_core.traces import Traces, attending_only, decisions, maxima, output_change, probabilities, totals, with_ties
-from attn_core.tracing.arguments import evaluating
-from attn_lab.more.compared import agreement, included
-from attn_lab.more.echo import echo
-from attn_lab.more.erasure import derived
-from attn_lab.more.known import names_the_word
-from attn_lab.study.adapters import PROMPT, Adapter, Words, adapter_of
-from attn_lab.study.numbers import mean_interval, share_interval
+from attn_core.measures import tvd
+from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
+from attn_study.numbers import CHANCE, FEWEST, hits, summary
+from attn_study.protocol import PROMPT, Adapter, Words, adapter_of
+from attn_study.report import shown
 
 TOKENS = 4096
 """Words read at once: a transformer keeps every layer's weights of them."""
 
-DEALS = 100
-"""Times that the weights of a text are dealt anew, as in Jain & Wallace 2019."""
+ORDERS = 100
+"""Times that the weights of a text are permuted, as in Jain & Wallace 2019."""
 
 NEAR = 0.1
 """A change of output that is called small there."""
 
 FEW = 10
-"""Of fewer texts no side is told: the interval of a handful is too narrow."""
+"""Texts by which probabilities, or a sink, are told."""
 
 CLOSE = 1e-3
 """Two logits are equal up to this, beside the largest."""
@@ -56,61 +55,36 @@ SAME = 1e-5
 SINK = 0.9
 """Share of texts whose first word is the most attended, from which on it may be a sink."""
 
-QUESTIONS = {
-    "top word": ("top", "chance"),
-    "behind the first": ("top_behind", "chance_behind"),
-    "moved": ("moved", "moved_chance"),
-    "ranks": ("tau", "tau_chance"),
-    "dealt anew": ("stays", None),
-    "locked": ("locked", None),
-    "equal weights": ("flat_flips", None),
-    "order": ("fraction_attention", "fraction_random"),
+MEANS = {
+    "top word": "share of texts whose most attended word is the most important one, by deletion",
+    "top word behind the first": "the same without each text's first word: nearly all attend to it most, as to a sink",
+    "word list": "the same of a naive Bayes list, counted on the other texts",
+    "attention minus list": "the difference of these shares",
+    "moved": "change of the output without the most attended word",
+    "ranks": "Kendall's tau of attention and deletion, over all words",
+    "permuted weights": "share of texts whose output moves by less than 0.1 when the weights are permuted",
+    "attention-invariant": "share of texts whose decision no attention can change",
+    "uniform weights": "decision flip rate under uniform attention",
+    "order": "share of words erased, most attended first, until the decision flips; by chance: in a random order",
 }
-"""Test -> its column of the documents, and that of chance."""
+"""Test -> what its number is."""
 
-MORE = ("more than chance", "less than chance")
-SIDES = {"order": ("later", "sooner")}
-"""What lies above chance and below it, where this is not MORE."""
+FEW_NOTE = f"Intervals: over texts of one model. Of fewer than {FEWEST} texts everything is undecided."
 
-SENTENCES = {
-    "top word": "Deletion. In {value:.1%} ({low:.1%} to {high:.1%}) of {texts:.0f} texts the most attended word is the "
-    "word whose deletion moves the output most; a word drawn at random is in {chance:.1%}: {side}.",
-    "behind the first": "A sink? In nearly all texts the first word is the most attended. Of the words behind it the "
-    "most attended moves the output most in {value:.1%} ({low:.1%} to {high:.1%}) of {texts:.0f} texts; one drawn at "
-    "random in {chance:.1%}: {side}.",
-    "moved": "Without its most attended word the output moves by {value:.3f} ({low:.3f} to {high:.3f}), without a word "
-    "drawn at random by {chance:.3f}: {side}.",
-    "ranks": "Over all words, attention and deletion agree with a Kendall's tau of {value:.3f} ({low:.3f} to "
-    "{high:.3f}); 1 is the same order, 0 is chance: {side}.",
-    "dealt anew": "Dealt anew over the words of its text, attention moves the output by typically less than 0.1 in "
-    "{value:.0%} ({low:.0%} to {high:.0%}) of the texts.",
-    "locked": "In {value:.0%} ({low:.0%} to {high:.0%}) no attention at all can change the decision, as every word, "
-    "given all the weight, gives it: there, moving weights tells nothing.",
-    "equal weights": "Equal weights change {value:.0%} ({low:.0%} to {high:.0%}) of the decisions.",
-    "order": "Order. Where erasing weights flips the decision with a word left ({texts:.0f} texts), attention's order "
-    "needs {value:.1%} ({low:.1%} to {high:.1%}) of the words, a random order {chance:.1%}: {side}.",
-}
-"""Test -> what its numbers say."""
-
-VERDICTS = {
-    1: "the most attended word is the one that matters more often than chance has it",
-    -1: "the most attended word is the one that matters less often than chance has it",
-    0: "whether the most attended word is the one that matters more often than chance has it is undecided",
-}
-"""By the side of chance on which the top word lies."""
+GIVEN = ("permuted weights", "attention-invariant", "uniform weights", "order")
+"""Those for which weights are given."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What `check` gives.
+    """What `check` gives; print it first.
 
-    table: one row a test, its mean over texts (value) with a 95 % interval (low, high), what chance gives, side (1
-    where the interval lies above it, -1 below, else 0; of fewer than FEW texts 0), texts. The interval is
-    `numbers.share_interval` of top words, Student's t of each text's difference from its own chance where there is
-    another, else a bootstrap.
-    documents: one row a text, whose doc_id is its place in the list. traces: attention, deletions and outputs; where
-    the model is a mean over words also what each contributes. not_run: test -> why it cannot be run. outside: token
-    that is none of the text -> mean share of the attention that is on it.
+    table: one row a test (MEANS): its mean over texts (value) with a 95 % interval (low, high), what chance gives, side
+    (1 where the interval lies above it, -1 below, else 0; of fewer than 50 texts 0), texts. The interval is
+    `numbers.share_interval` of top words, else Student's t. documents: one row a text, whose doc_id is its place in the
+    list. traces: attention, deletions and outputs; where the model is a mean over words also what each contributes.
+    not_run: test -> why it cannot be run. outside: token that is none of the text -> mean share of the attention that
+    is on it. layers: of layers="all", the share of the top word for each layer (row) and head.
     """
 
     table: pd.DataFrame
@@ -118,29 +92,30 @@ class Check:
     traces: Traces
     not_run: dict[str, str]
     outside: pd.Series
+    layers: pd.DataFrame | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers of the table are, what else is attended to, and what was not run."""
+        lines = [FEW_NOTE, *(f"{name}: {MEANS[name]}" for name in self.table.index)]
+        lines += [
+            f"on {token!r}, no word of the text: {share:.0%}" for token, share in self.outside.nlargest(3).items()
+        ]
+        return lines + [f"not run: {name}. {reason}" for name, reason in self.not_run.items()]
 
     def report(self) -> str:
-        """The verdict in words, a sentence a test, and which tests were not run."""
-        top = self.table.loc["top word"]
-        verdict = VERDICTS[top.side]
-        if top.side == 1 and top.high < 0.5:
-            verdict += ", though in fewer than half of the texts"
-        lines = [f"Verdict: {verdict}."]
-        for name, row in self.table.iterrows():
-            above, below = SIDES.get(str(name), MORE)
-            side = {1: above, -1: below, 0: "undecided"}[row.side]
-            sentence = SENTENCES[str(name)].format(**row.drop("side"), side=side)
-            lines.append(re.sub(r" \(nan.*?\)", "", sentence))
-        if len(self.outside):
-            shares = ", ".join(f"{token!r} {share:.0%}" for token, share in self.outside.nlargest(3).items())
-            lines.append(f"Apart. Of the attention {shares} is on no word of the text; the rest is scaled to 1.")
-        lines += [f"Not run: {name}. {reason}" for name, reason in self.not_run.items()]
-        lines.append(
-            "Intervals: 95 %, over texts of one model; another training may differ. Under ten texts nothing is decided."
-        )
-        return "\n\n".join(lines)
+        """The table in words."""
+        return "\n".join([shown(self.table).to_string(), "", *self.notes])
 
     __repr__ = report
+
+    def _repr_html_(self) -> str:
+        return shown(self.table).to_html(border=0) + "<br>".join(map(escape, self.notes))
+
+    def plot(self):
+        """The table of `layers`, shaded, for a notebook."""
+        assert self.layers is not None
+        return self.layers.style.background_gradient("cividis", axis=None, vmin=0, vmax=1).format("{:.2f}")
 
 
 def check(
@@ -153,24 +128,25 @@ def check(
     progress: bool = True,
     answers: Sequence[str] = (),
     prompt: str = PROMPT,
+    layers: str = "",
 ) -> Check:
-    """The book's tests that need no inner states, on any torch model with attention.
+    """The book's tests that need no inner states, on any model with attention.
 
     Parameters
     ----------
     model : object with three functions, Classifier, or a classifier or language model of Hugging Face
-        The functions are those of `adapters.Adapter`: tokens(text), the words that the attention is over;
+        The functions are those of `attn_study.protocol.Adapter`: tokens(text), the words that the attention is over;
         read(texts), attention (B, n) and logits (B, K) of B texts with n words each; and, where weights can be given,
         give(texts, attention), the logits under these. The networks that it holds are put into evaluation mode.
     texts : iterable of str, or of lists of words
-        Equal ones count once. A text of n words is read n times, n + 1 words more for weights that are given.
+        Equal ones count once. A text of n words is read n times, and 3 n + 100 times under weights that are given.
     labels : iterable of int, optional
-        True classes, 0 to K - 1, for `heat_map`.
+        True classes, 0 to K - 1: for `heat_map`, and to set a word list (naive Bayes) beside attention.
     vocabulary : list of str, or mapping to ids, optional
         Of a classifier of this package.
     tokenizer : optional
         Of a Hugging Face model; its attention is the last layer's in the row of the place that is classified, see
-        `attn_lab.study.adapters.HuggingFace`.
+        `attn_study.adapters.HuggingFace`.
     seed : int
         Of the random orders.
     progress : bool
@@ -178,11 +154,13 @@ def check(
     answers, prompt : list of str, str
         Of a language model: answers=(" positive", " negative"), prompt="Review: {text} Sentiment:". The classes are
         the answers, as the next token.
+    layers : {'', 'all'}
+        'all', of a Hugging Face model: the top word of every layer and head as well, in `.layers` and `.plot()`.
 
     Returns
     -------
     Check
-        Its `report()`, which it prints as; `.table`, `.documents`, `.traces`, `.not_run`, `.outside`.
+        Its `report()`, which it prints as; `.table`, `.documents`, `.traces`, `.not_run`, `.outside`, `.layers`.
 
     Raises
     ------
@@ -193,19 +171,19 @@ def check(
     Notes
     -----
     deletion: |p(text without the word) - p(text)|, p of class 1 for one logit, of the predicted class for more.
-    top word, moved: as `experiments.compared`; ranks: Kendall's tau-b. dealt anew: share of texts whose output changes
-    by a median of less than 0.1 (total variation) over 100 permutations, Jain & Wallace 2019, section 4.2.1. order:
-    share of words erased until the decision flips, the other weights scaled up, Serrano & Smith 2019, section 5; flips
-    when no word is left do not count. Deletions test attention as Jain & Wallace 2019, section 4.1, do; equal weights
-    stand in for it in Wiegreffe & Pinter 2019, section 3.2, there in training. That states alike leave attention little
-    to change is Mohankumar et al. 2020 and Tutek & Snajder 2020; that a weight says little without the size of what it
-    weighs, Kobayashi et al. 2020. Where logits are a mean over words, dealt anew, locked, equal weights and order are
-    arithmetic on what each word says alone: they tell what the mean allows, and only deletions read the model anew.
+    top word, moved: as `experiments.compared`; ranks: Kendall's tau-b. word list: the word of the largest log ratio of
+    its shares within a class and outside, counts plus one, over the labels of the other texts. permuted weights: share
+    of texts whose output changes by a median of less than 0.1 (total variation) over 100 permutations, Jain & Wallace
+    2019, section 4.2.1. order: share of words erased until the decision flips, the other weights scaled up, Serrano &
+    Smith 2019, section 5; flips when no word is left do not count. Deletions test attention as Jain & Wallace 2019,
+    section 4.1, do; uniform weights stand in for it in Wiegreffe & Pinter 2019, section 3.2, there in training. That
+    states alike leave attention little to change is Mohankumar et al. 2020 and Tutek & Snajder 2020; that a weight says
+    little without the size of what it weighs, Kobayashi et al. 2020. Only deletions change what the model reads.
 
     Examples
     --------
     >>> import torch
-    >>> from attn_lab import check
+    >>> from attn_core import check
     >>> class Counts:
     ...     def tokens(self, text):
     ...         return text.split()
@@ -214,41 +192,61 @@ def check(
     ...         return good.softmax(1), good.sum(1, keepdim=True) - 0.5
     >>> checked = check(Counts(), ["a good film", "not good at all", "a dull film"], progress=False)
     >>> print(checked.table.loc["top word", ["value", "chance"]].round(2).tolist(), list(checked.not_run))
-    [0.78, 0.31] ['dealt anew', 'locked', 'equal weights', 'order']
+    [0.78, 0.31] ['permuted weights', 'attention-invariant', 'uniform weights', 'order']
     """
     texts = listed(texts, "text")
     adapter = adapter_of(model, vocabulary, tokenizer, answers, prompt)
-    networks = [part for part in (adapter, *getattr(adapter, "__dict__", {}).values()) if isinstance(part, nn.Module)]
-    with torch.inference_mode(), evaluating(nn.ModuleList(networks)):
+    if layers not in ("", "all") or layers and not hasattr(adapter, "heads"):
+        raise AttnError("layers= takes 'all', of a model of Hugging Face (tokenizer=) or one with heads()")
+    outside = []
+    grid = None
+    with still(adapter):
         words, doc_id = tokenised(adapter, texts)
         label = classes_of(labels, len(texts), read_twice(adapter, max(words, key=len)))
         traces = deletions(adapter, words, doc_id, label[doc_id], progress)
-        outside = [adapter.outside(text) for text in words] if hasattr(adapter, "outside") else []
-        columns = of_deletions(traces) | behind_the_first(traces)
-        reason = why_not_given(adapter, words, traces)
-        if not reason:
-            alone = np.concatenate(
-                [given(adapter, text, np.eye(len(text))) for text in shown(words, "giving", progress)]
-            )
-            flat = np.concatenate([given(adapter, text, np.full((1, len(text)), 1 / len(text))) for text in words])
-            mean = replace(traces, contribution=alone)
-            linear = close(mean.logits, traces.logits) and close(mean.logits_under(1 / mean.lengths[mean.owner]), flat)
-            if linear:
-                traces = mean
-                columns |= of_weights(traces, seed)
-            else:
-                columns |= of_given(adapter, words, traces, flat, seed, progress)
+        columns = of_deletions(traces, words, labels is not None)
+        if hasattr(adapter, "outside"):
+            outside = [adapter.outside(text) for text in words]
+        if layers:
+            rows = [adapter.heads(text) for text in words]  # type: ignore[attr-defined]
+            grid = each_head(np.concatenate(rows, axis=2), traces)
+        reason = "Weights cannot be given to this model."
+        if getattr(adapter, "give", None) is not None:
+            given_columns, traces, reason = under_weights(adapter, words, traces, seed, progress)
+            columns |= given_columns
     documents = table(traces, **columns)
-    reason = reason or "This model's logits are no mean over its words, for which alone it can be told."
-    not_run = {name: reason for name, (column, _) in QUESTIONS.items() if column not in documents}
-    not_run.pop("behind the first", None)
-    return Check(tested(documents), documents, traces, not_run, pd.DataFrame(outside).fillna(0.0).mean())
+    return Check(
+        summary([documents], [name for name in MEANS if name in documents]).rename_axis("test"),
+        documents,
+        traces,
+        {name: reason for name in GIVEN if name not in documents},
+        pd.DataFrame(outside).fillna(0.0).mean(),
+        grid,
+    )
+
+
+@contextmanager
+def still(adapter: Adapter) -> Iterator[None]:
+    """The networks that an adapter holds, evaluated and without gradients; nothing where torch is not loaded."""
+    if torch := sys.modules.get("torch"):
+        from attn_core.tracing.arguments import evaluating
+
+        parts = (adapter, *getattr(adapter, "__dict__", {}).values())
+        networks = [part for part in parts if isinstance(part, torch.nn.Module)]
+        with torch.inference_mode(), evaluating(torch.nn.ModuleList(networks)):
+            yield
+    else:
+        yield
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def shown(items: Sequence, doing: str, progress: bool) -> tqdm:
+def timed(
+    items: Sequence,
+    doing: str,
+    progress: bool,
+) -> tqdm:
     """The items under a bar with the time left, for work of more than two seconds."""
     return tqdm(items, desc=doing, unit="text", delay=2, disable=not progress)
 
@@ -262,7 +260,11 @@ def listed(items: Any, what: str) -> list:
     return values
 
 
-def classes_of(labels: Iterable[int] | None, texts: int, classes: int) -> ndarray:
+def classes_of(
+    labels: Iterable[int] | None,
+    texts: int,
+    classes: int,
+) -> ndarray:
     """The true classes (D,), -1 where none is known; AttnError for what is no class of each text."""
     if labels is None:
         return np.full(texts, -1)
@@ -288,11 +290,13 @@ def tokenised(adapter: Adapter, texts: list) -> tuple[list[Words], ndarray]:
     return [list(words) for words in place_of], np.array(list(place_of.values()))
 
 
-def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
+def answers(
+    adapter: Adapter,
+    texts: list[Words],
+) -> tuple[ndarray, ndarray]:
     """Attention (B, n) and logits (B, K), float64, of B texts of n words; AttnError where these are no such."""
     n = len(texts[0])
-    step = max(1, TOKENS // n)
-    pairs = [adapter.read(texts[at : at + step]) for at in range(0, len(texts), step)]
+    pairs = [adapter.read(texts[piece]) for piece in batches(len(texts), n)]
     attention, logits = (np.concatenate(list(map(numbers, parts))) for parts in zip(*pairs, strict=True))
     if attention.shape != (len(texts), n) or logits.ndim != 2 or len(logits) != len(texts):
         raise AttnError(
@@ -302,6 +306,12 @@ def answers(adapter: Adapter, texts: list[Words]) -> tuple[ndarray, ndarray]:
     if not np.isfinite(logits).all() or not (attention >= 0).all() or np.abs(attention.sum(1) - 1).max() > HALF:
         raise AttnError("read() gave attention that does not sum to 1 in each text, or logits that are not finite")
     return attention, logits
+
+
+def batches(texts: int, n: int) -> list[slice]:
+    """Of so many texts of n words those that are read at once."""
+    step = max(1, TOKENS // n)
+    return [slice(at, at + step) for at in range(0, texts, step)]
 
 
 def read_twice(adapter: Adapter, text: Words) -> int:
@@ -315,49 +325,51 @@ def read_twice(adapter: Adapter, text: Words) -> int:
     return first.shape[1] - len(text)
 
 
-def given(adapter: Adapter, words: Words, attention: ndarray) -> ndarray:
+def given(
+    adapter: Adapter,
+    words: Words,
+    attention: ndarray,
+) -> ndarray:
     """Logits (B, K), float64, of one text of n words under each of the weights (B, n)."""
     assert adapter.give is not None
-    step = max(1, TOKENS // len(words))
-    logits = []
-    for at in range(0, len(attention), step):
-        weights = torch.as_tensor(attention[at : at + step], dtype=torch.float32)
-        logits.append(numbers(adapter.give([words] * len(weights), weights)))
-    return np.concatenate(logits)
+    torch = sys.modules.get("torch")
+    weights: Any = torch.tensor(attention.astype(np.float32)) if torch else attention.astype(np.float32)
+    each = [weights[piece] for piece in batches(len(weights), len(words))]
+    return np.concatenate([numbers(adapter.give([words] * len(piece), piece)) for piece in each])
 
 
 def numbers(values: Any) -> ndarray:
     """What a model gives, as float64."""
-    return values.detach().cpu().double().numpy() if isinstance(values, torch.Tensor) else np.asarray(values, float)
+    return values.detach().cpu().double().numpy() if hasattr(values, "detach") else np.asarray(values, float)
 
 
-def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndarray, progress: bool) -> Traces:
+def deletions(
+    adapter: Adapter,
+    words: list[Words],
+    doc_id: ndarray,
+    label: ndarray,
+    progress: bool,
+) -> Traces:
     """Traces with attention, outputs and deletions; each word contributes its text's logits, whatever the weights."""
-    attention = []
-    logits = []
+    whole = [answers(adapter, [text]) for text in words]
     without = []
     ends = []  # weights of the first and the last word, in texts without one of their words
-    for text in shown(words, "deleting", progress):
-        weights, output = answers(adapter, [text])
-        attention.append(weights[0])
-        logits.append(output)
-        if len(text) > 1:
-            weights, output = answers(adapter, [text[:at] + text[at + 1 :] for at in range(len(text))])
-            without.append(output)
-            if len(text) > 2:
-                ends.append(weights[:, [0, -1]])
-        else:
-            without.append(np.full_like(output, np.nan))
-    if ends and (np.concatenate(ends) > 1 - SAME).all(axis=0).any():
+    for text, (_, output) in zip(timed(words, "deleting", progress), whole, strict=True):
+        shortened = [text[:at] + text[at + 1 :] for at in range(len(text))]
+        weights, changed = answers(adapter, shortened) if len(text) > 1 else (np.zeros((1, 1)), output * np.nan)
+        without.append(changed)
+        ends += [weights[:, [0, -1]]] * (len(text) != 2)
+    if (np.concatenate(ends or [np.zeros((1, 2))]) > 1 - SAME).all(axis=0).any():
         raise AttnError(
             "in every text all attention is on the first word, or the last, also where that is deleted: such is row 0 "
             "of a causal model; give the row that is classified, mostly the last"
         )
-    refuse_probabilities(np.concatenate([*logits, *without]))
-    lengths = np.array([len(text) for text in words])
-    score = np.log(np.maximum(np.concatenate(attention), np.finfo(float).tiny))
+    attention, logits = (np.concatenate(parts, axis=None) for parts in zip(*whole, strict=True))
+    outputs = logits.reshape(len(words), -1)
+    refuse_probabilities(np.concatenate([outputs, *without]))
+    lengths = np.array(list(map(len, words)))
     offsets = np.cumsum([0, *lengths])
-    outputs = np.concatenate(logits)
+    score = np.log(np.maximum(attention, np.finfo(float).tiny))
     traces = Traces(
         doc_id,
         label,
@@ -368,8 +380,12 @@ def deletions(adapter: Adapter, words: list[Words], doc_id: ndarray, label: ndar
         spell=dict(zip(doc_id, words, strict=True)).__getitem__,
     )
     change = output_change(traces, np.concatenate(without))
-    _, kinds = np.unique(np.concatenate(words), return_inverse=True)
-    return with_ties(replace(traces, leave_one_out=change), kinds)
+    return with_ties(replace(traces, leave_one_out=change), kinds_of(words))
+
+
+def kinds_of(words: list[Words]) -> ndarray:
+    """A number (T,) for each word, the same for equal ones."""
+    return np.unique(np.concatenate(words), return_inverse=True)[1]
 
 
 def refuse_probabilities(outputs: ndarray) -> None:
@@ -388,20 +404,6 @@ def refuse_probabilities(outputs: ndarray) -> None:
         )
 
 
-def why_not_given(adapter: Adapter, words: list[Words], traces: Traces) -> str:
-    """Why weights cannot be given to a model, in words; '' where they can."""
-    if getattr(adapter, "give", None) is None:
-        return "Weights cannot be given to this model."
-    weights = np.split(traces.attention[None], traces.offsets[1:-1], axis=1)
-    again = np.concatenate([given(adapter, text, row) for text, row in zip(words, weights, strict=True)])
-    if close(again, traces.logits):
-        return ""
-    return (
-        f"Given its own attention the model answers otherwise (logits differ by up to "
-        f"{np.abs(again - traces.logits).max():.2g}): what read() gives is not all that decides."
-    )
-
-
 def close(logits: ndarray, others: ndarray) -> bool:
     """Whether logits are equal up to rounding."""
     return np.allclose(logits, others, rtol=0, atol=CLOSE * (1 + np.abs(others).max()))
@@ -410,98 +412,104 @@ def close(logits: ndarray, others: ndarray) -> bool:
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
 
-def of_deletions(traces: Traces) -> dict[str, ndarray]:
-    """Columns top, chance, moved, moved_chance, tau, tau_chance; NaN for texts of one word."""
-    assert traces.leave_one_out is not None
-    size = np.abs(traces.leave_one_out)
-    several = np.where(traces.lengths > 1, 1.0, np.nan)
-    top = included(traces.attention, traces.offsets, 1)
-    return {
-        "top": several * names_the_word(traces, traces),
-        "chance": several / traces.lengths,
-        "moved": totals(top * size, traces.offsets),
-        "moved_chance": totals(size, traces.offsets) / traces.lengths,
-        "tau": kendall_ragged(traces.attention, size, traces.offsets)[0],
-        "tau_chance": 0.0 * several,
-    }
-
-
-def behind_the_first(traces: Traces) -> dict[str, ndarray]:
-    """Columns top_behind, chance_behind: the top word of each text without its first, which may be a sink; none where
-    fewer than SINK of the texts have it for their top word."""
-    long = traces.lengths > 2
-    several = traces.take(np.flatnonzero(long))
-    first = several.offsets[:-1]
-    if len(several) < FEW or included(several.attention, several.offsets, 1)[first].mean() < SINK:
-        return {}
-    assert several.leave_one_out is not None
-    attention, moved = (np.delete(values, first) for values in (several.attention, np.abs(several.leave_one_out)))
-    columns = np.full((2, len(traces)), np.nan)
-    columns[0, long] = agreement(attention, moved, several.offsets - np.arange(len(several) + 1), 1)
-    columns[1, long] = 1 / (several.lengths - 1)
-    return {"top_behind": columns[0], "chance_behind": columns[1]}
-
-
-def of_weights(traces: Traces, seed: int) -> dict[str, ndarray]:
-    """Columns stays, locked, flat_flips, fraction_attention, fraction_random of a model that is a mean over words."""
-    echoes = echo(traces)
-    erased = derived(removals(traces, seed), item_left=True)
-    change = permutation(traces, DEALS, seed)["median_change"]
-    columns = {name: erased[name].to_numpy() for name in ("fraction_attention", "fraction_random")}
-    columns |= {name: echoes[name].to_numpy() for name in ("locked", "flat_flips")}
-    return columns | {"stays": (change < NEAR).to_numpy(float)}
-
-
-def of_given(
-    adapter: Adapter, words: list[Words], traces: Traces, flat: ndarray, seed: int, progress: bool
+def of_deletions(
+    traces: Traces,
+    words: list[Words],
+    labelled: bool,
 ) -> dict[str, ndarray]:
-    """The same without locked, of any model that weights can be given to: each weighting is read."""
-    scores = {"attention": traces.attention}
-    scores["random"] = draws.uniforms(seed, "removal", traces.doc_id, traces.offsets)[0]
-    stays = []
-    fractions: dict[str, list[float]] = {name: [] for name in scores}
-    for row, text in enumerate(shown(words, "giving", progress)):
+    """Columns of the tests by deletion, with what chance gives; NaN for texts of one word."""
+    assert traces.leave_one_out is not None
+    moved = np.abs(traces.leave_one_out)
+    n = np.where(traces.lengths > 1, traces.lengths, np.nan)
+    columns = hits("top word", traces, traces.score, moved, n) | behind_the_first(traces, moved)
+    if labelled:
+        columns |= hits("word list", traces, word_list(traces, words), moved, n)
+        columns["attention minus list"] = columns["top word"] - columns["word list"]
+    columns["moved"] = totals(included(traces.attention, traces.offsets, 1) * moved, traces.offsets)
+    columns[f"moved{CHANCE}"] = totals(moved, traces.offsets) / n
+    columns["ranks"] = kendall_ragged(traces.attention, moved, traces.offsets)[0]
+    return columns | {f"{name}{CHANCE}": 0 * n for name in ("ranks", "attention minus list") if name in columns}
+
+
+def behind_the_first(traces: Traces, moved: ndarray) -> dict[str, ndarray]:
+    """Column top word behind the first: of each text without its first word, which may be a sink; none where fewer than
+    SINK of the texts have it for their top word. moved: without each word."""
+    first = traces.offsets[:-1]
+    long = traces.lengths > 2
+    if long.sum() < FEW or included(traces.attention, traces.offsets, 1)[first[long]].mean() < SINK:
+        return {}
+    attention, moved = traces.attention.copy(), moved.copy()
+    attention[first] = moved[first] = -1.0
+    return hits("top word behind the first", traces, attention, moved, np.where(long, traces.lengths - 1, np.nan))
+
+
+def word_list(
+    traces: Traces,
+    words: list[Words],
+) -> ndarray:
+    """What naive Bayes, counted on the other texts, has to say of each word (T,): how far the logarithms of its chances
+    in the classes lie apart."""
+    kinds = kinds_of(words)
+    counts = csr_array((np.ones(len(kinds)), (traces.owner, kinds)))
+    scores = []
+    for row, kinds_here in enumerate(np.split(kinds, traces.offsets[1:-1])):
+        without = np.delete(np.arange(len(traces)), row)
+        model = MultinomialNB().fit(counts[without], traces.label[without])
+        scores.append(np.ptp(model.feature_log_prob_[:, kinds_here], axis=0))
+    return np.concatenate(scores)
+
+
+def each_head(attention: ndarray, traces: Traces) -> pd.DataFrame:
+    """The share of the top word for every layer (row) and head, from 1. attention: (layers, heads, T)."""
+    assert traces.leave_one_out is not None
+    moved = np.abs(traces.leave_one_out)
+    named = [[agreement(head, moved, traces.offsets, 1) for head in layer] for layer in attention]
+    shares = np.mean(named, axis=2, where=traces.lengths > 1)
+    return pd.DataFrame(shares, *(range(1, size + 1) for size in shares.shape))
+
+
+def under_weights(
+    adapter: Adapter, words: list[Words], traces: Traces, seed: int, progress: bool
+) -> tuple[dict[str, ndarray], Traces, str]:
+    """The columns of GIVEN, the traces with what each word contributes where the model is a mean over words, and why
+    piece are not there."""
+    random = np.split(draws.uniforms(seed, "removal", traces.doc_id, traces.offsets)[0], traces.offsets[1:-1])
+    rows = []
+    each = []
+    for row, text in enumerate(timed(words, "giving", progress)):
         document = traces.take([row])
-        orders = draws.permutations(seed, "permutation", document.doc_id, len(text), DEALS)[0]  # (DEALS, n)
-        outputs = probabilities(given(adapter, text, document.attention[orders]))
-        stays.append(np.median(tvd(outputs, document.outputs)) < NEAR)
-        for name, values in scores.items():
-            values_here = values[traces.offsets[row] : traces.offsets[row + 1]]
-            fractions[name].append(erased_until_flip(adapter, text, document, values_here))
-    columns = {f"fraction_{name}": np.array(shares) for name, shares in fractions.items()}
-    columns["flat_flips"] = (decisions(flat) != traces.predicted).astype(float)
-    return columns | {"stays": np.array(stays, float)}
+        learned = document.attention
+        n = len(text)
+        orders = draws.permutations(seed, "permutation", document.doc_id, n, ORDERS)[0]  # (ORDERS, n)
+        left = [erased(learned, values) for values in (learned, random[row])]
+        weights = [np.eye(n), [learned], np.full((1, n), 1 / n), learned[orders], *left]
+        logits = given(adapter, text, np.vstack(weights))
+        alone, again, flat, permuted, *flipped = np.split(logits, np.cumsum(list(map(len, weights)))[:-1])
+        each.append((alone, again, flat))
+        flips = [decisions(piece) != document.predicted for piece in flipped]
+        first, by_chance = ((1 + piece.argmax()) / n if piece.any() else np.nan for piece in flips)
+        rows.append(
+            {
+                "permuted weights": 1.0 * (np.median(tvd(probabilities(permuted), document.outputs)) < NEAR),
+                "uniform weights": 1.0 * (decisions(flat) != document.predicted)[0],
+                "order": first,
+                f"order{CHANCE}": by_chance,
+            }
+        )
+    alone, again, flat = map(np.concatenate, zip(*each, strict=True))
+    if not close(again, traces.logits):
+        away = np.abs(again - traces.logits).max()
+        return {}, traces, f"Given its own attention the model answers otherwise (logits differ by up to {away:.2g})."
+    columns = {str(name): column.to_numpy() for name, column in pd.DataFrame(rows).items()}
+    mean = replace(traces, contribution=alone)
+    if close(mean.logits, traces.logits) and close(mean.logits_under(1 / mean.lengths[mean.owner]), flat):
+        return columns | {"attention-invariant": echo(mean)["locked"].to_numpy(float)}, mean, ""
+    return columns, traces, "This model's logits are no mean over its words, for which alone it can be told."
 
 
-def erased_until_flip(adapter: Adapter, text: Words, document: Traces, values: ndarray) -> float:
-    """Share of one text's n words, those of the largest values (n,) first, whose weights are erased until the decision
-    flips; NaN where it does not while a word of positive weight is left."""
-    order = np.argsort(-values, kind="stable")
-    kept = np.argsort(order) >= np.arange(1, len(text))[:, None]  # (n - 1, n) what 1 to n - 1 erasures leave
-    weights = [attending_only(document, items) for items in kept]
-    weights = [weight for weight in weights if weight.any()]
-    if not weights:
-        return np.nan
-    flips = decisions(given(adapter, text, np.array(weights))) != document.predicted
-    return (1 + flips.argmax()) / len(text) if flips.any() else np.nan
-
-
-def tested(documents: pd.DataFrame) -> pd.DataFrame:
-    """The table of `Check`: a row for each test that was run."""
-    rows = {}
-    for name, (column, chance) in QUESTIONS.items():
-        if column not in documents:
-            continue
-        values = documents[[column, chance] if chance else [column]].dropna()
-        own = values[column].to_numpy()
-        value, low, high, counted = mean_interval(own[None])
-        line = np.nan
-        if chance and counted:
-            by_chance = values[chance].to_numpy()
-            line = by_chance.mean()
-            low, high = np.clip(line + np.array(seed_interval(own - by_chance)), -1.0 if column == "tau" else 0.0, 1.0)
-            if column.startswith("top"):
-                _, low, high, _ = share_interval(own[None], by_chance)
-        side = int(low > line) - int(high < line) if counted >= FEW else 0
-        rows[name] = {"value": value, "low": low, "high": high, "chance": line, "side": side, "texts": counted}
-    return pd.DataFrame.from_dict(rows, "index").rename_axis("test")
+def erased(learned: ndarray, values: ndarray) -> ndarray:
+    """Weights (k, n) without the words of the 1 to k largest values (n,), scaled up, while piece weight is left."""
+    rank = np.argsort(np.argsort(-values, kind="stable"))
+    left = learned * (rank >= np.arange(1, len(learned))[:, None])
+    left = left[left.sum(axis=1) > 0]
+    return left / left.sum(axis=1, keepdims=True)

@@ -1,6 +1,6 @@
 """Every test of the book that needs no further training, on texts of your own: `study`.
 
-Trained are the model that is asked for and the same with equal weights, once a seed. All numbers are means over texts
+Trained are the model that is asked for and the same with uniform weights, once a seed. All numbers are means over texts
 and seeds, with intervals by bootstrap over both.
 """
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,22 +17,20 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from attn_core.documents import Encoded
+from attn_core import foreign
+from attn_core.compute import FAMILIES, inputs_of, trained, weights_of
+from attn_core.corpora.catalogue import CATALOGUE, Corpus
+from attn_core.corpora.files import digest
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
-from attn_core.traces import Arrays, Traces
-from attn_lab.data.catalogue import CATALOGUE, Corpus
-from attn_lab.data.cleaning import clean_lower
-from attn_lab.data.files import digest
-from attn_lab.data.pieces import OWN
-from attn_lab.data.prepared import Prepared, Texts
-from attn_lab.runs import foreign
-from attn_lab.runs.compute import FAMILIES, inputs_of, model_of, trained, weights_of
-from attn_lab.runs.families import trained_model
-from attn_lab.runs.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
-from attn_lab.study.numbers import numbers, per_text
-from attn_lab.study.power import power
-from attn_lab.study.report import Sentence, box, panels, sentences, warning
-from attn_lab.study.texts import Cleaned, cleaned, parts
+from attn_core.families import trained_model
+from attn_core.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
+from attn_core.traces import Traces
+from attn_data.cleaning import clean_lower
+from attn_data.pieces import OWN
+from attn_study.numbers import FEWEST, numbers, per_text
+from attn_study.report import shown
+from attn_study.texts import Cleaned, cleaned, parts
 
 MOST_WORDS = 400
 """Of longer texts the beginning is read."""
@@ -51,101 +50,54 @@ STEPS = 400
 EPOCHS = (8, 30)
 BATCH = 32
 
-
-@dataclass(frozen=True)
-class Training:
-    """One model: how it was trained, on what, and its traces of the test texts.
-
-    Its weights are read from the cache when they are asked for; held are those that are not kept there.
-    """
-
-    run: Run
-    data: Encoded
-    traces: Traces
-    weights: Arrays
-
-    @property
-    def model(self):
-        """The classifier, a torch module."""
-        if self.weights:
-            return trained_model(self.run, self.weights)
-        weights_of(self.run)  # trained anew where the cache has lost them
-        return model_of(self.run)
+FEW = f"Fewer than {FEWEST} test texts: nothing is decided. With fold=5 (--fold 5) each text is tested once."
+WEAK = "The model is not shown to do its task better than chance: nothing here speaks of attention."
 
 
 @dataclass(frozen=True)
 class Study:
-    """What `study` gives; `print(study.report())` first.
+    """What `study` gives; print it first.
 
     Parameters
     ----------
     texts : Cleaned
         The texts, their classes and splits, and what was left out; in words: str(texts).
-    trainings, equal_weights : list of Training
-        One for each seed, or each seed and part: with attention, and with equal weights.
+    runs : list of Run
+        The trainings with attention, one for each seed, or each seed and part.
+    traces : list of Traces
+        Of the test texts of each; doc_id is the row in the table of texts, from 1. They know their words: `heat_map`.
     table : DataFrame
-        One row a number: question, number, value, low, high (95 %), texts, seeds; why says in words what a dash is for.
-    power : DataFrame
-        How well each test tells good attention from the same dealt anew on these texts, see `attn_lab.study.power`.
+        One row a number (`numbers.MEANS`): number, value, low, high (95 %), chance, side (1 above chance, -1 below, 0
+        undecided or without), texts, seeds.
     """
 
     texts: Cleaned
-    trainings: list[Training]
-    equal_weights: list[Training]
+    runs: list[Run]
+    traces: list[Traces]
     table: pd.DataFrame
-    power: pd.DataFrame
-
-    @property
-    def traces(self) -> list[Traces]:
-        """Of each training, the traces of its test texts; doc_id is the row in the table of texts, from 1. They know
-        their words, for `heat_map`."""
-        return [training.traces for training in self.trainings]
 
     @property
     def models(self) -> list:
-        """The trained classifiers, torch modules."""
-        return [training.model for training in self.trainings]
+        """The trained classifiers, torch modules, of the cache; trained anew where it has lost them."""
+        return [trained_model(run, weights_of(run)) for run in self.runs]
 
     @property
-    def sentences(self) -> list[Sentence]:
-        """The five questions, each with a verdict of one word and its numbers."""
-        return sentences(self.table, self.power)
-
-    @property
-    def warning(self) -> str:
-        """What makes all else vain: a model that learnt nothing, tests that tell nothing here; '' without."""
-        return warning(self.sentences)
-
-    def plot(self, *names: str):
-        """A figure of the panels asked for, of 'alone', 'top word' and 'twin', by default all."""
-        return panels(self.table, self.traces, names)
+    def warnings(self) -> list[str]:
+        """What makes all else vain."""
+        if self.table["texts"].max() < FEWEST:
+            return [FEW]
+        return [] if self.table["side"][1] == 1 else [WEAK]
 
     def report(self) -> str:
-        """What was read, the warning, the five sentences and the table, as text."""
-        return f"{self!r}\n\n{shown(self.table).to_string(index=False)}"
+        """What was read, the warnings and every number."""
+        rows = shown(self.table.set_index("number"))
+        return "\n\n".join([str(self.texts), *self.warnings, rows.to_string()])
 
-    def __repr__(self) -> str:
-        """The same without the table."""
-        five = [f"{sentence.question} {sentence.verdict.capitalize()}. {sentence.text}" for sentence in self.sentences]
-        return "\n".join(filter(None, [str(self.texts), self.warning, *five]))
+    __repr__ = report
 
     def _repr_html_(self) -> str:
-        """The same for a notebook."""
-        return box(str(self.texts), self.sentences, self.warning)
-
-
-def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of numbers as people read it: an interval in one column, a dash and its reason for what there is not."""
-    ends = [f"{row.low:.3f} to {row.high:.3f}" for row in table.itertuples()]
-    missing = table["value"].isna()
-    return pd.DataFrame(
-        {
-            "question": table["question"],
-            "number": table["number"],
-            "value": table["value"].map("{:.3f}".format).mask(missing, "–"),
-            "95 %": pd.Series(ends, table.index).mask(missing, table["why"]),
-        }
-    )
+        head = "".join(f"<p>{escape(line)}</p>" for line in (str(self.texts), *self.warnings))
+        return head + shown(self.table.set_index("number")).to_html(border=0)
 
 
 def study(
@@ -160,6 +112,8 @@ def study(
     strict: bool = False,
     progress: bool = True,
     tokenizer: Callable[[str], list[str]] | None = None,
+    header: bool = True,
+    encoding: str = "",
 ) -> Study:
     """Train models on your own texts and put their attention to the tests of the book.
 
@@ -167,7 +121,7 @@ def study(
     ----------
     frame : DataFrame or path
         A table, or a file: CSV (any of , ; tab |), TSV, JSON, JSON Lines, Parquet or Feather, each also with .gz, in
-        UTF-8, UTF-16 or cp1252. Values count as they are written, the same in each form.
+        UTF-8, UTF-16 or another encoding. Values count as they are written, the same in each form.
     text, label : str
         Columns of the texts and their classes, in any case.
     encoder : str
@@ -177,7 +131,8 @@ def study(
     epochs : int, optional
         By default 8, of few texts more, so that a training has about 400 steps.
     split : str
-        A column that says train, dev or test, in any case; where there is none, or '', 60:20:20 is drawn.
+        A column that says train, dev or test, in any case; where there is none, or '', 60:20:20 is drawn, and of
+        fewer than 250 texts more is held out.
     fold : int
         For few texts: 3 to 10 equal parts, each tested once by a model that was trained on the others.
     strict : bool
@@ -189,11 +144,15 @@ def study(
     tokenizer : callable, optional
         A text -> its words, for languages that spaCy's English rules do not cut; str.split of texts that are cut by
         blanks. Words count as it gives them.
+    header : bool
+        False: a delimited file has no line of names; columns are numbered from 1, as in text="2".
+    encoding : str
+        Of a file of text; without one it is found out.
 
     Returns
     -------
     Study
-        `.report()`, `.table`, `.plot()`, `.sentences`, `.traces`, `.models`.
+        `.report()`, `.table`, `.traces`, `.models`.
 
     Raises
     ------
@@ -207,48 +166,27 @@ def study(
 
     Examples
     --------
-    >>> import attn_lab, pandas as pd
+    >>> import attn_core, pandas as pd
     >>> words = ["good", "bad"]
     >>> reviews = [f"a {words[i % 2]} film, number {i}" for i in range(60)]
     >>> frame = pd.DataFrame({"review": reviews, "liked": [1, 0] * 30})
-    >>> study = attn_lab.study(frame, "review", "liked", encoder="average", epochs=2, progress=False)
+    >>> study = attn_core.study(frame, "review", "liked", encoder="average", epochs=2, progress=False)
     >>> [name for name in study.table.columns]
-    ['question', 'number', 'value', 'low', 'high', 'texts', 'seeds', 'why']
+    ['number', 'value', 'low', 'high', 'chance', 'side', 'texts', 'seeds']
     """
-    texts = cleaned(frame, text, label, split, strict, fold)
-    trainings = train(texts, encoder, seeds, epochs, progress, tokenizer)
-    half = len(trainings) // 2
-    own = trainings[:half]
-    flat = trainings[half:]
-    folds = max(1, fold)
-    documents = [per_text(own[i : i + folds], flat[i : i + folds]) for i in range(0, len(own), folds)]
-    powers = power([training.traces for training in own[::folds]], encoder)
-    return Study(texts, own, flat, numbers(documents), powers)
-
-
-def train(
-    texts: Cleaned,
-    encoder: str = "lstm",
-    seeds: int = 3,
-    epochs: int | None = None,
-    progress: bool = True,
-    tokenizer: Callable[[str], list[str]] | None = None,
-) -> list[Training]:
-    """What a study rests on, from the cache where it was trained before: all with attention, then all with equal
-    weights."""
+    texts = cleaned(frame, text, label, split, strict, fold, header, encoding)
     if seeds not in range(3, len(SEEDS) + 1):
-        raise AttnError(
-            f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings of each model, fewer have no interval"
-        )
+        raise AttnError(f"seeds is {seeds}; a study takes 3 to {len(SEEDS)} trainings, fewer have no interval")
     words = words_of(texts, tokenizer)
     if progress:
         print(texts, file=sys.stderr)
-    runs = runs_of(
-        register(texts, words, list(words.values()) if tokenizer else MOST_WORDS), texts, encoder, seeds, epochs
-    )
-    equal_weights = [replace(run, attention="uniform") for run in runs]
-    bar = tqdm([*runs, *equal_weights], "study", unit="model", disable=not progress)
-    return [training_of(run, words, progress) for run in bar]
+    name = register(texts, words, list(words.values()) if tokenizer else MOST_WORDS)
+    attentive = runs_of(name, texts, encoder, seeds, epochs)
+    runs = [*attentive, *(replace(run, attention="uniform") for run in attentive)]
+    traces = [traces_of(run, words, progress) for run in tqdm(runs, "study", unit="model", disable=not progress)]
+    folds = max(1, fold)
+    pairs = [traces[i : i + folds] for i in range(0, len(traces), folds)]
+    return Study(texts, attentive, traces[: len(attentive)], numbers(list(map(per_text, pairs[:seeds], pairs[seeds:]))))
 
 
 def words_of(texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None) -> dict[int, list[str]]:
@@ -278,53 +216,17 @@ def words_of(texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None
     return words
 
 
-def corpus_of(
-    frame: pd.DataFrame | str | Path,
-    text: str = "text",
-    label: str = "label",
-    split: str = "split",
-    strict: bool = False,
-) -> Corpus:
-    """A table of texts as a data set that runs can name: `Run(corpus.name)`, `encode(corpus.name)`.
-
-    Parameters
-    ----------
-    frame : DataFrame or path
-        A table, or a file of one, cleaned as `study` cleans it.
-    text, label : str
-        Its columns of texts and of classes.
-    split : str
-        A column that says train, dev or test; where there is none 60:20:20 is drawn.
-    strict : bool
-        Refuse a table with rows that would be left out.
-
-    Returns
-    -------
-    Corpus
-        Registered in this process under a name that is made of its texts; `classes` has those of the table. Words
-        start with random vectors.
-
-    Raises
-    ------
-    AttnError
-        A table, column, class or split that will not do, as in `study`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from attn_lab import corpus_of
-    >>> from attn_lab.data import encode
-    >>> frame = pd.DataFrame({"review": [f"{word} film {i}" for i in range(50) for word in ("good", "bad")],
-    ...                       "stars": [5, 1] * 50})
-    >>> corpus = corpus_of(frame, text="review", label="stars")
-    >>> corpus.classes, len(encode(corpus.name).splits["train"])
-    (('1', '5'), 60)
-    """
+def corpus(frame: pd.DataFrame | str | Path, text: str, label: str, split: str, strict: bool) -> Corpus:
+    """See `Corpus.from_frame`."""
     texts = cleaned(frame, text, label, split, strict)
     return CATALOGUE[register(texts, words_of(texts))]
 
 
-def register(texts: Cleaned, words: dict[int, list[str]], cut: Any = MOST_WORDS) -> str:
+def register(
+    texts: Cleaned,
+    words: dict[int, list[str]],
+    cut: Any = MOST_WORDS,
+) -> str:
     """The texts as a corpus of this process, by a name that no other texts have, or the same that are cut otherwise."""
     rows = texts.rows
     version = digest([rows.astype(str).to_numpy().tolist(), cut])
@@ -365,7 +267,13 @@ def readable(documents: Texts) -> np.ndarray:
     return np.sort(order[squares.cumsum() <= MOST_PAIRS])
 
 
-def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int | None) -> list[Run]:
+def runs_of(
+    corpus: str,
+    texts: Cleaned,
+    encoder: str,
+    seeds: int,
+    epochs: int | None,
+) -> list[Run]:
     """The trainings with attention: of each seed, and of each part where there are parts."""
     pieces = sorted(set(texts.rows["split"])) if texts.rows["split"].iloc[0].isdecimal() else []
     options: list[Any] = [{"part": int(piece)} for piece in pieces] or [{}]
@@ -381,13 +289,16 @@ def runs_of(corpus: str, texts: Cleaned, encoder: str, seeds: int, epochs: int |
     ]
 
 
-def training_of(run: Run, words: dict[int, list[str]], progress: bool) -> Training:
-    """A trained model, from the cache or trained now, and its traces. words: of each row, as written; of a pretrained
-    model its own pieces are taken."""
+def traces_of(
+    run: Run,
+    words: dict[int, list[str]],
+    progress: bool,
+) -> Traces:
+    """Traces by a trained model, from the cache or trained now. words: of each row, as written; of a pretrained model
+    its own pieces are taken."""
     inputs = inputs_of(run)
     data = inputs[0]
     weights = trained(run, inputs, progress, few=0)[0][run.selection]  # by all threads: somebody waits for it
-    traces = FAMILIES[run.family].read(run, weights, data, progress)
     pieces = partial(data.splits["test"].words, vocabulary=data.vocabulary)
-    traces = replace(traces, spell=words.get if run.family == "text" else pieces)
-    return Training(run, data, traces, weights if foreign.unversioned(run) else {})
+    traces = FAMILIES[run.family].read(run, weights, data, progress)
+    return replace(traces, spell=words.get if run.family == "text" else pieces)

@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from attn_core.corpora.files import FORMS
 from attn_core.errors import AttnError
-from attn_lab.data.files import FORMS
-from attn_lab.data.tables import ending, read_table, renamed
-
-FEWEST = 50
-"""Texts that a study needs."""
+from attn_data.tables import ending, read_table, renamed
+from attn_study.numbers import FEWEST
 
 LEAST = 5
 """Texts that a class needs; the texts of smaller ones are dropped, where they are few."""
@@ -83,14 +81,17 @@ def cleaned(
     split: str = "split",
     strict: bool = False,
     fold: int = 0,
+    header: bool = True,
+    encoding: str = "",
 ) -> Cleaned:
-    """The texts of a table or a file of one, whatever its form; see `attn_lab.study` for the arguments.
+    """The texts of a table or a file of one, whatever its form; see `attn_core.study` for the arguments.
 
     Texts are the same where they are but for case, blanks and Unicode's form. Of the same text with the same label one
-    row is kept; with several labels all are, in one split. A drawn split is 60:20:20 within each class.
+    row is kept; with several labels all are, in one split. A drawn split is 60:20:20 within each class; of fewer than
+    250 texts more are held out, up to a half, so that FEWEST are tested.
     """
     check_names(text, label, split, fold)
-    where, table = read(table, text, label, split)
+    where, table = read(table, text, label, split, header, encoding)
     rows = pd.DataFrame({"text": as_written(table[text], where), "label": as_written(table[label], where)})
     rows["split"] = as_written(table[split], where).str.lower().replace(MEANT) if split in table else ""
     rows.index = pd.RangeIndex(1, len(rows) + 1)
@@ -112,7 +113,7 @@ def cleaned(
             if strict:
                 raise AttnError(f"{where}: row {drop.idxmax()} is the first of {faults[-1]}; --strict drops none")
             rows = rows[~drop]
-    check_sizes(rows, where, label)
+    check_sizes(rows, where, label, faults)
     rows = with_dev(rows, where, split) if has_split else rows.assign(split=drawn(rows, fold))
     classes = in_order(rows["label"])
     texts = Cleaned(rows.drop(columns="same"), classes, faults, table.attrs.get("form", ""), strict)
@@ -121,7 +122,12 @@ def cleaned(
     return texts
 
 
-def check_names(text: str, label: str, split: str, fold: int) -> None:
+def check_names(
+    text: str,
+    label: str,
+    split: str,
+    fold: int,
+) -> None:
     """AttnError for columns that are the same, and a number of parts that nobody can ask for."""
     if len({text, label, split}) < 3:
         raise AttnError(f"texts, labels and splits are columns of their own, got '{text}', '{label}' and '{split}'")
@@ -129,7 +135,14 @@ def check_names(text: str, label: str, split: str, fold: int) -> None:
         raise AttnError(f"fold is 0 (a single split) or {FOLDS[0]} to {FOLDS[-1]} parts, each tested once; got {fold}")
 
 
-def read(table: pd.DataFrame | str | Path, text: str, label: str, split: str) -> tuple[str, pd.DataFrame]:
+def read(
+    table: pd.DataFrame | str | Path,
+    text: str,
+    label: str,
+    split: str,
+    header: bool,
+    encoding: str,
+) -> tuple[str, pd.DataFrame]:
     """What to call a table in messages, and its rows with the columns named as asked for."""
     optional = (split,) if split else ()
     if isinstance(table, pd.DataFrame):
@@ -139,22 +152,26 @@ def read(table: pd.DataFrame | str | Path, text: str, label: str, split: str) ->
         raise AttnError(f"a table is a DataFrame, or a file of one, and no {type(table).__name__}")
     path = Path(table)
     if not path.is_file() or ending(path) not in FORMS:
-        raise AttnError(f"{path}: no such file, or none of {', '.join(FORMS)}, each also with .gz")
-    return str(path), read_table(path, (text, label), optional)
+        forms = f"{', '.join(FORMS)}, each also with .gz"
+        raise AttnError(f"{path}: no such file, or none of {forms}; of a workbook save the sheet as CSV")
+    return str(path), read_table(path, (text, label), optional, header, encoding)
 
 
 def as_written(values: pd.Series, where: str) -> pd.Series:
     """A column as a CSV file would have it: text in Unicode's composed form without blanks around, '' where missing.
 
-    AttnError for lists, mappings and bytes, which are no single text or label.
+    AttnError for lists, mappings and bytes, which are no single text or label. Half of a sign is U+FFFD.
     """
+    texts = []
     for value in values.astype(object):
         if not pd.api.types.is_scalar(value) or isinstance(value, bytes):
             raise AttnError(
                 f"{where}: column '{values.name}' holds lists or the like; give one text and one label a row"
             )
-    texts = values.astype(str).where(values.notna(), "")
-    return texts.str.normalize("NFC").str.strip()
+        written = "" if pd.isna(value) else str(value)
+        whole = written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        texts.append(unicodedata.normalize("NFC", whole).strip())
+    return pd.Series(texts, values.index)
 
 
 def normal_form(text: str) -> str:
@@ -205,10 +222,16 @@ def doubtful(classes: pd.Series, rows: pd.DataFrame) -> list[str]:
 # ---- classes and splits ----------------------------------------------------------------------------------------------
 
 
-def check_sizes(rows: pd.DataFrame, where: str, label: str) -> None:
+def check_sizes(
+    rows: pd.DataFrame,
+    where: str,
+    label: str,
+    faults: list[str],
+) -> None:
     """AttnError for too few texts, and for labels that are no classes."""
     if len(rows) < FEWEST:
-        raise AttnError(f"{where} holds {len(rows)} texts; at least {FEWEST} are needed")
+        without = f" without {', '.join(faults)}" if faults else ""
+        raise AttnError(f"{where} holds {len(rows)} texts{without}; at least {FEWEST} are needed")
     sizes = rows["label"].value_counts()
     if not 2 <= len(sizes) <= len(rows) / 10 or sizes.min() < LEAST:
         fault = f"{len(sizes)} classes, the smallest with {sizes.min()} texts"
@@ -223,19 +246,24 @@ def in_order(labels: pd.Series) -> list[str]:
 
 
 def drawn(rows: pd.DataFrame, fold: int = 0) -> pd.Series:
-    """The split of each row, in each class 60:20:20 but at most MOST_HELD_OUT of dev and test; or the number of its
-    part, as text. The same texts stay together."""
+    """The split of each row, in each class 60:20:20 but at most MOST_HELD_OUT of dev and test, and of few texts up to
+    half; or the number of its part, as text. The same texts stay together."""
     firsts = rows.drop_duplicates("same").sample(frac=1, random_state=0)
     turn = firsts.groupby("label").cumcount()
     if fold:
         places = (turn % fold).astype(str)
     else:
-        held_out = turn < turn.groupby(firsts["label"]).transform("size").mul(min(0.4, 2 * MOST_HELD_OUT / len(firsts)))
-        places = pd.Series(np.where(held_out, np.where(turn % 2, "test", "dev"), "train"), firsts.index)
+        share = min(0.5, max(0.4, 2 * FEWEST / len(firsts)), 2 * MOST_HELD_OUT / len(firsts))
+        held_out = turn < share * turn.groupby(firsts["label"]).transform("size")
+        places = pd.Series(np.where(held_out, np.where(turn % 2, "dev", "test"), "train"), firsts.index)
     return rows["same"].map(dict(zip(firsts["same"], places, strict=True)))
 
 
-def with_dev(rows: pd.DataFrame, where: str, split: str) -> pd.DataFrame:
+def with_dev(
+    rows: pd.DataFrame,
+    where: str,
+    split: str,
+) -> pd.DataFrame:
     """Rows with a user's train, dev and test; dev is drawn from train where there is none. AttnError for others."""
     names = set(rows["split"])
     if names == {"train", "test"}:

@@ -31,11 +31,14 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def repository(root: str | Path | None = None) -> Path:
-    """The folder that holds notebooks/: `root`, else the clone that this package is of."""
-    folder = Path(root or Path(__file__).parents[2])
-    if not (folder / "notebooks").is_dir():
-        raise AttnError(f"no folder notebooks/ in {folder}; run the installation of a clone: make install")
-    return folder
+    """The folder that holds notebooks/: `root`, else the clone that is the working folder or holds it, or that this
+    package is of."""
+    here = Path.cwd()
+    clones = [Path(root)] if root else [here, *here.parents, Path(__file__).parents[2]]
+    for folder in clones:
+        if (folder / "notebooks").is_dir() and (root or (folder / "book" / "_toc.yml").is_file()):
+            return folder
+    raise AttnError(f"no folder notebooks/ in {clones[0]} or above; run this in a clone of the repository")
 
 
 def pages(root: str | Path | None = None) -> dict[str, Path]:

@@ -1,0 +1,55 @@
+"""What `check` asks of a model: three functions. Ready ones are in `attn_study.adapters`, whose import loads torch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from attn_core.errors import AttnError
+
+Words = list[str]
+"""What a model attends to in a text: its words, or pieces of words."""
+
+PROMPT = "{text}"
+
+
+class Adapter(Protocol):
+    """A model as `check` reads it. A call gets B texts with the same number n of words: nothing has to be padded.
+
+    Arrays are those of NumPy or of torch. `give` may be None, or absent, where weights cannot be given. Two further
+    methods may be there: `outside(words)`, what else a text's attention is on (a Series, token -> share of the weight),
+    and `heads(words)`, the attention (layers, heads, n) of one text.
+    """
+
+    def tokens(self, text: str) -> Words:
+        """The words of a text that the attention is over."""
+
+    def read(self, texts: list[Words]) -> tuple[Any, Any]:
+        """Attention (B, n), each row summing to 1, and logits (B, K); K = 1 is one sigmoid logit, of class 1."""
+
+    @property
+    def give(self) -> Callable[[list[Words], Any], Any] | None:
+        """Logits (B, K) of the same texts under given attention (B, n), float32, a tensor where torch is loaded."""
+
+
+def adapter_of(
+    model: Any,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
+    tokenizer: Any = None,
+    answers: Sequence[str] = (),
+    prompt: str = PROMPT,
+) -> Adapter:
+    """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
+    if vocabulary is not None or tokenizer is not None:
+        from attn_study.adapters import HuggingFace, OwnClassifier
+
+        if vocabulary is not None:
+            return OwnClassifier(model, vocabulary)
+        return HuggingFace(model, tokenizer, answers, prompt)
+    missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
+    if missing:
+        raise AttnError(
+            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions (`attn_study.protocol."
+            "Adapter`), or vocabulary= of a model of this package, or tokenizer= of a Hugging Face model"
+        )
+    if answers or prompt != PROMPT:
+        raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")
+    return model
