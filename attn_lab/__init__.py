@@ -7,6 +7,7 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
     corpus_of                       a table of texts as a data set that runs can name
     register_corpus, …              your own data, encoder (register_encoder) or attention (register_attention)
+    permutation, adversarial        two tests of Jain & Wallace; all others are in attn_core.experiments
     study                           every test of the book on your own texts
     check, heat_map                 the tests that any model with attention can be put to; a text with its attention
 """
@@ -22,6 +23,8 @@ from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 
 if TYPE_CHECKING:
+    from attn_core.experiments.adversarial import adversarial
+    from attn_core.experiments.permutation import permutation
     from attn_core.tracing import trace
     from attn_lab.study.check import check
     from attn_lab.study.heat_map import heat_map
@@ -31,6 +34,7 @@ __all__ = [
     "Corpus",
     "Run",
     "Traces",
+    "adversarial",
     "check",
     "corpus_of",
     "heat_map",
@@ -38,6 +42,7 @@ __all__ = [
     "numbers",
     "obtain",
     "over_seeds",
+    "permutation",
     "register_attention",
     "register_corpus",
     "register_encoder",
@@ -49,6 +54,14 @@ __all__ = [
 
 def __getattr__(name: str):
     """Names that need torch, imported when they are first asked for: the others do without."""
+    if name == "permutation":
+        from attn_core.experiments.permutation import permutation
+
+        return permutation
+    if name == "adversarial":
+        from attn_core.experiments.adversarial import adversarial
+
+        return adversarial
     if name == "trace":
         from attn_core.tracing import trace
 
@@ -69,4 +82,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return [*__all__, "__version__"]

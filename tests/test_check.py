@@ -1,4 +1,4 @@
-"""`attn_core.check`: the numbers of the experiments on the package's own model, and any other torch model."""
+"""`attn_lab.check`: the numbers of the experiments on the package's own model, and any other torch model."""
 
 import doctest
 import os
@@ -14,19 +14,20 @@ import pytest
 import torch
 from torch import nn
 
-import attn_core
-from attn_core import adversarial, check, obtain, permutation, trace
-from attn_core.corpora.documents import Documents
+import attn_lab
+from attn_core import adversarial, permutation
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.experiments import asked
-from attn_core.experiments.compared import compared
-from attn_core.experiments.erasure import derived
 from attn_core.experiments.removal import removals
 from attn_core.models import classifier
-from attn_data.arrays import to_ids
-from attn_data.sentence import Reader, load
-from attn_study.adapters import HuggingFace
-from attn_study.numbers import share_interval
+from attn_lab import check, obtain, trace
+from attn_lab.data.arrays import to_ids
+from attn_lab.more.compared import compared
+from attn_lab.more.erasure import derived
+from attn_lab.more.tables import asked
+from attn_lab.runs.sentence import Reader, load
+from attn_lab.study.adapters import HuggingFace
+from attn_lab.study.numbers import share_interval
 
 
 @pytest.fixture(scope="module")
@@ -426,14 +427,14 @@ def test_models_that_cannot_be_checked_are_refused_in_one_line(name):
 
 
 DOCUMENTED = (
-    "attn_study.check",
-    "attn_study.heat_map",
+    "attn_lab.study.check",
+    "attn_lab.study.heat_map",
     "attn_core.traces",
     "attn_core.tracing",
-    "attn_core.corpora.encoding",
-    "attn_core.corpora.catalogue",
-    "attn_study.study",
-    "attn_core.store",
+    "attn_lab.data.encoding",
+    "attn_lab.data.catalogue",
+    "attn_lab.study.study",
+    "attn_lab.runs.store",
 )
 
 
@@ -444,7 +445,7 @@ def test_the_examples_in_the_docstrings_hold(module):
 
 
 def test_names_that_are_loaded_late_are_shown_and_are_the_functions():
-    assert {*attn_core.__all__, "__version__"} == {*dir(attn_core)} and attn_core.LAZY.keys() <= {*attn_core.__all__}
+    assert {*attn_lab.__all__, "__version__"} == {*dir(attn_lab)}
     traces = obtain("sst-average-tanh-10-adc77829bd").traces
     assert len(permutation(traces.take([0, 1]))) == len(adversarial(traces.take([0, 1]), 0.05)) == 2
     assert len(repr(traces)) < 100

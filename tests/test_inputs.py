@@ -19,16 +19,16 @@ from plain_hierarchical import random_model as random_hierarchical
 from plain_network import random_documents, random_model
 from tiny_runs import called
 
-from attn_archive import sweep
-from attn_cli import join_pairs, main
-from attn_core import load_weights, store, trace
-from attn_core.corpora import files
 from attn_core.errors import AttnError
-from attn_core.experiments import correlation, document_table, optimum
+from attn_core.experiments import correlation, optimum
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.models.classifier import to_arrays
-from attn_data import official, vectors
-from attn_data.tables import read_table
+from attn_lab import load_weights, trace
+from attn_lab.cli import join_pairs, main
+from attn_lab.data import files, official, vectors
+from attn_lab.data.tables import read_table
+from attn_lab.more.tables import document_table
+from attn_lab.runs import store, sweep
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.faults
@@ -284,7 +284,7 @@ def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
     def fails(*_):
         raise error
 
-    monkeypatch.setattr("attn_data.sentence.read_sentence", fails)
+    monkeypatch.setattr("attn_lab.runs.sentence.read_sentence", fails)
     code, _, (line,) = spoken(capsys, "read a film")
     assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 800
     monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])

@@ -19,13 +19,11 @@ from attn_core.models.classifier import from_arrays
 from attn_core.tracing import trace
 from attn_lab.cli import app
 from attn_lab.data import encode
+from attn_lab.data.arrays import to_ids
 from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from attn_lab.runs import sentence, store
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
-from attn_lab.runs import sentence
-from attn_lab.data.arrays import to_ids
-from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from benchmarks.sentence_model import quantise
 
 STORE = store.find_archive()

@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_notebook, new_raw_cell
 from typer.testing import CliRunner
 
-import attn_core
+import attn_lab
 from attn_build.sources import write_notebook
-from attn_cli import app
-from attn_cli.pages import outputs
-from attn_core import families
-from attn_core.corpora import encode
-from attn_core.corpora.files import cache_folder
-from attn_core.corpora.text import SEP
+from attn_core.documents import SEP
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
-from attn_data import pieces
-from attn_data.tables import encoding_of
-from attn_study.numbers import summary
-from attn_study.study import WEAK, words_of
-from attn_study.texts import cleaned, parts
+from attn_core.tracing import inputs
+from attn_lab.cli import app
+from attn_lab.cli.pages import outputs
+from attn_lab.data import encode, pieces
+from attn_lab.data.files import cache_folder
+from attn_lab.data.tables import encoding_of
+from attn_lab.runs import families
+from attn_lab.study.numbers import summary
+from attn_lab.study.study import WEAK, words_of
+from attn_lab.study.texts import cleaned, parts
 
 REST = ["cast", "music", "light", "end", "sound", "plot", "scene", "actor", "hero", "song", "joke", "night", "city"]
 WORDS = {"bad": ("dull", "weak", "cold"), "good": ("superb", "warm", "funny")}
@@ -367,7 +367,7 @@ def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
 @pytest.fixture(scope="module")
 def planted():
     """A study of texts of which one word decides."""
-    return attn_core.study(films(), encoder="average", progress=False)
+    return attn_lab.study(films(), encoder="average", progress=False)
 
 
 @pytest.mark.slow
@@ -384,8 +384,8 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     traces = planted.traces[0]
     tops = [traces.words(i)[place] for i, place in enumerate(traces.heaviest - traces.offsets[:-1])]
     assert np.mean([top in deciding for top in tops]) > 0.9
-    assert "true good" in attn_core.heat_map(traces, int(traces.label.argmax()), planted.texts.classes)
-    logits = planted.models[0](**attn_core.tracing.inputs(planted.models[0], ids_of(planted), np.arange(2)))
+    assert "true good" in attn_lab.heat_map(traces, int(traces.label.argmax()), planted.texts.classes)
+    logits = planted.models[0](**inputs(planted.models[0], ids_of(planted), np.arange(2)))
     assert np.allclose(logits.detach().numpy(), traces.logits[:2], atol=1e-5)
 
 
@@ -397,14 +397,14 @@ def ids_of(study):
 def test_a_study_of_random_labels_says_that_nothing_can_be_said():
     rows = films()
     rows["label"] = np.random.default_rng(1).permutation(rows["label"])
-    study = attn_core.study(rows, encoder="average", progress=False)
+    study = attn_lab.study(rows, encoder="average", progress=False)
     assert not study.table["side"].any() and study.warnings == [WEAK] and WEAK in study.report()
 
 
 @pytest.mark.slow
 def test_three_classes_are_tested_in_parts():
     rows = films(150, WORDS | {"middling": ("fair", "even", "plain")}).rename(columns={"text": "review"})
-    study = attn_core.study(rows, "review", encoder="average", fold=3, epochs=20, progress=False)
+    study = attn_lab.study(rows, "review", encoder="average", fold=3, epochs=20, progress=False)
     table = study.table.set_index("number")
     assert table.texts["accuracy"] == 150 and len(study.traces) == 9 and table.side["balanced accuracy"] == 1
     assert np.isnan(table.value["adversarial attention"]) and study.texts.classes == ["bad", "good", "middling"]
@@ -421,7 +421,7 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
     monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
     shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
     monkeypatch.setattr(families, "SHAPE", shape)
-    study = attn_core.study(table, encoder="minilm_random", epochs=1, progress=False)
+    study = attn_lab.study(table, encoder="minilm_random", epochs=1, progress=False)
     row = int(study.traces[0].doc_id[0])
     assert study.traces[0].words(0) == study.texts.rows["text"][row].split()
     assert not list((cache_folder() / "arrays").glob("own-*-pieces*"))
@@ -429,8 +429,8 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
 
 @pytest.mark.slow
 def test_an_encoder_of_the_readers_and_long_texts():
-    attn_core.register_encoder("average again", Average, version="1", times_hidden=1)
-    study = attn_core.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
+    attn_lab.register_encoder("average again", Average, version="1", times_hidden=1)
+    study = attn_lab.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
     assert len(study.traces[0].words(0)) == 400 and "60 cut after 400 words" in repr(study)
 
 
@@ -444,9 +444,9 @@ def test_an_encoder_of_the_readers_and_long_texts():
     ],
 )
 def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
-    monkeypatch.setattr("attn_study.study.trained", lambda *_: pytest.fail("trained for nothing"))
+    monkeypatch.setattr("attn_lab.study.study.trained", lambda *_: pytest.fail("trained for nothing"))
     with pytest.raises(AttnError, match=message):
-        attn_core.study(films(60), progress=False, **options)
+        attn_lab.study(films(60), progress=False, **options)
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
 
 
 def test_a_refusal_ends_the_command_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setattr("attn_study.study.trained", lambda *_: pytest.fail("trained for nothing"))
+    monkeypatch.setattr("attn_lab.study.study.trained", lambda *_: pytest.fail("trained for nothing"))
     file = write(films(40), tmp_path / "texts.csv")
     for message in ("holds 40 texts; at least 50", "no folder notebooks/"):
         done = CliRunner().invoke(app, ["study", str(file), "--output", str(tmp_path / "out")])

@@ -68,7 +68,7 @@ def study(
     """Is the attention of a model of your own texts an explanation? One page, and its numbers as CSV."""
     from attn_build.rendering import rerun
     from attn_build.sources import repository
-    from attn_core import study as put_to_the_tests
+    from attn_lab import study as put_to_the_tests
 
     repository()  # without the page's source nothing need be trained
     page, csv = outputs(file.resolve(), output.resolve())

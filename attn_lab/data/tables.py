@@ -161,7 +161,9 @@ def records(
         if delimiter == "\t":
             lines = list(lines)
             plain = quotes_are_text(lines)
-        filled = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=None if plain else '"', strict=True))
+        filled: Iterator[list[str]] = filter(
+            None, csv.reader(lines, delimiter=delimiter, quotechar=None if plain else '"', strict=True)
+        )
         head = next(filled, [])
         if not header:
             filled = chain([head], filled)

@@ -150,7 +150,7 @@ class Reading:
 
 
 class Reader:
-    """The archived model as `attn_core.check` takes one: three functions, without torch."""
+    """The archived model as `attn_lab.check` takes one: three functions, without torch."""
 
     tokens = staticmethod(clean_typed)
 

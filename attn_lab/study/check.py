@@ -21,15 +21,15 @@ from tqdm import tqdm
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
-from attn_core.experiments.compared import agreement, included
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.echo import echo
 from attn_core.experiments.tables import table
 from attn_core.measures import tvd
 from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
-from attn_study.numbers import CHANCE, FEWEST, hits, summary
-from attn_study.protocol import PROMPT, Adapter, Words, adapter_of
-from attn_study.report import shown
+from attn_lab.more.compared import agreement, included
+from attn_lab.more.echo import echo
+from attn_lab.study.numbers import CHANCE, FEWEST, hits, summary
+from attn_lab.study.protocol import PROMPT, Adapter, Words, adapter_of
+from attn_lab.study.report import shown
 
 TOKENS = 4096
 """Words read at once: a transformer keeps every layer's weights of them."""
@@ -135,7 +135,7 @@ def check(
     Parameters
     ----------
     model : object with three functions, Classifier, or a classifier or language model of Hugging Face
-        The functions are those of `attn_study.protocol.Adapter`: tokens(text), the words that the attention is over;
+        The functions are those of `protocol.Adapter`: tokens(text), the words that the attention is over;
         read(texts), attention (B, n) and logits (B, K) of B texts with n words each; and, where weights can be given,
         give(texts, attention), the logits under these. The networks that it holds are put into evaluation mode.
     texts : iterable of str, or of lists of words
@@ -146,7 +146,7 @@ def check(
         Of a classifier of this package.
     tokenizer : optional
         Of a Hugging Face model; its attention is the last layer's in the row of the place that is classified, see
-        `attn_study.adapters.HuggingFace`.
+        `attn_lab.study.adapters.HuggingFace`.
     seed : int
         Of the random orders.
     progress : bool
@@ -183,7 +183,7 @@ def check(
     Examples
     --------
     >>> import torch
-    >>> from attn_core import check
+    >>> from attn_lab import check
     >>> class Counts:
     ...     def tokens(self, text):
     ...         return text.split()

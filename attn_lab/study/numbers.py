@@ -8,16 +8,16 @@ import pandas as pd
 from numpy import ndarray
 
 from attn_core.experiments.adversarial import ceilings
-from attn_core.experiments.compared import agreement
 from attn_core.experiments.correlation import correlation
-from attn_core.experiments.echo import echo
-from attn_core.experiments.erasure import derived
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.measures import crossed_interval, jsd_ragged, seed_interval, without_nan
 from attn_core.traces import Traces, has_one_logit
+from attn_lab.more.compared import agreement
+from attn_lab.more.echo import echo
+from attn_lab.more.erasure import derived
 
 FEWEST = 50
 """Of fewer texts nothing is decided."""

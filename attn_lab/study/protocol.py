@@ -1,4 +1,4 @@
-"""What `check` asks of a model: three functions. Ready ones are in `attn_study.adapters`, whose import loads torch."""
+"""What `check` asks of a model: three functions. Ready ones are in `adapters`, whose import loads torch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -39,7 +39,7 @@ def adapter_of(
 ) -> Adapter:
     """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
     if vocabulary is not None or tokenizer is not None:
-        from attn_study.adapters import HuggingFace, OwnClassifier
+        from attn_lab.study.adapters import HuggingFace, OwnClassifier
 
         if vocabulary is not None:
             return OwnClassifier(model, vocabulary)
@@ -47,8 +47,8 @@ def adapter_of(
     missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
     if missing:
         raise AttnError(
-            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions (`attn_study.protocol."
-            "Adapter`), or vocabulary= of a model of this package, or tokenizer= of a Hugging Face model"
+            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions "
+            "(`attn_lab.study.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a Hugging Face model"
         )
     if answers or prompt != PROMPT:
         raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")

@@ -17,20 +17,20 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from attn_core import foreign
-from attn_core.compute import FAMILIES, inputs_of, trained, weights_of
-from attn_core.corpora.catalogue import CATALOGUE, Corpus
-from attn_core.corpora.files import digest
-from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
-from attn_core.families import trained_model
-from attn_core.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_core.traces import Traces
-from attn_data.cleaning import clean_lower
-from attn_data.pieces import OWN
-from attn_study.numbers import FEWEST, numbers, per_text
-from attn_study.report import shown
-from attn_study.texts import Cleaned, cleaned, parts
+from attn_lab.data.catalogue import CATALOGUE, Corpus
+from attn_lab.data.cleaning import clean_lower
+from attn_lab.data.files import digest
+from attn_lab.data.pieces import OWN
+from attn_lab.data.prepared import Prepared, Texts
+from attn_lab.runs import foreign
+from attn_lab.runs.compute import FAMILIES, inputs_of, trained, weights_of
+from attn_lab.runs.families import trained_model
+from attn_lab.runs.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
+from attn_lab.study.numbers import FEWEST, numbers, per_text
+from attn_lab.study.report import shown
+from attn_lab.study.texts import Cleaned, cleaned, parts
 
 MOST_WORDS = 400
 """Of longer texts the beginning is read."""
@@ -170,7 +170,7 @@ def study(
     >>> words = ["good", "bad"]
     >>> reviews = [f"a {words[i % 2]} film, number {i}" for i in range(60)]
     >>> frame = pd.DataFrame({"review": reviews, "liked": [1, 0] * 30})
-    >>> study = attn_core.study(frame, "review", "liked", encoder="average", epochs=2, progress=False)
+    >>> study = attn_lab.study(frame, "review", "liked", encoder="average", epochs=2, progress=False)
     >>> [name for name in study.table.columns]
     ['number', 'value', 'low', 'high', 'chance', 'side', 'texts', 'seeds']
     """
@@ -216,8 +216,48 @@ def words_of(texts: Cleaned, tokenizer: Callable[[str], list[str]] | None = None
     return words
 
 
-def corpus(frame: pd.DataFrame | str | Path, text: str, label: str, split: str, strict: bool) -> Corpus:
-    """See `Corpus.from_frame`."""
+def corpus_of(
+    frame: pd.DataFrame | str | Path,
+    text: str = "text",
+    label: str = "label",
+    split: str = "split",
+    strict: bool = False,
+) -> Corpus:
+    """A table of texts as a data set that runs can name: `Run(corpus.name)`, `encode(corpus.name)`.
+
+    Parameters
+    ----------
+    frame : DataFrame or path
+        A table, or a file of one, cleaned as `study` cleans it.
+    text, label : str
+        Its columns of texts and of classes.
+    split : str
+        A column that says train, dev or test; where there is none 60:20:20 is drawn.
+    strict : bool
+        Refuse a table with rows that would be left out.
+
+    Returns
+    -------
+    Corpus
+        Registered in this process under a name that is made of its texts; `classes` has those of the table. Words
+        start with random vectors.
+
+    Raises
+    ------
+    AttnError
+        A table, column, class or split that will not do, as in `study`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from attn_lab import corpus_of
+    >>> from attn_lab.data import encode
+    >>> frame = pd.DataFrame({"review": [f"{word} film {i}" for i in range(50) for word in ("good", "bad")],
+    ...                       "stars": [5, 1] * 50})
+    >>> corpus = corpus_of(frame, text="review", label="stars")
+    >>> corpus.classes, len(encode(corpus.name).splits["train"])
+    (('1', '5'), 50)
+    """
     texts = cleaned(frame, text, label, split, strict)
     return CATALOGUE[register(texts, words_of(texts))]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_core.corpora.files import FORMS
 from attn_core.errors import AttnError
-from attn_data.tables import ending, read_table, renamed
-from attn_study.numbers import FEWEST
+from attn_lab.data.files import FORMS
+from attn_lab.data.tables import ending, read_table, renamed
+from attn_lab.study.numbers import FEWEST
 
 LEAST = 5
 """Texts that a class needs; the texts of smaller ones are dropped, where they are few."""
@@ -84,7 +84,7 @@ def cleaned(
     header: bool = True,
     encoding: str = "",
 ) -> Cleaned:
-    """The texts of a table or a file of one, whatever its form; see `attn_core.study` for the arguments.
+    """The texts of a table or a file of one, whatever its form; see `attn_lab.study` for the arguments.
 
     Texts are the same where they are but for case, blanks and Unicode's form. Of the same text with the same label one
     row is kept; with several labels all are, in one split. A drawn split is 60:20:20 within each class; of fewer than

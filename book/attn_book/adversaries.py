@@ -21,7 +21,8 @@ def between_seeds(corpora: list[str]) -> pd.DataFrame:
     """TVD (halved) between two of five BiLSTMs on the whole test set, each pair twice: corpus, base_seed, tvd."""
     rows = []
     for corpus in corpora:
-        p = {seed: obtain(Run(corpus, "lstm", "tanh", seed)).documents["p"] for seed in SEEDS[:5]}
+        tables = {seed: obtain(Run(corpus, "lstm", "tanh", seed)).documents for seed in SEEDS[:5]}
+        p = {seed: table["p"] for seed, table in tables.items() if table is not None}
         for seed, other in permutations(p, 2):
             rows.append((corpus, seed, HALVED * np.abs(p[seed] - p[other]).mean()))
     return pd.DataFrame(rows, columns=["corpus", "base_seed", "tvd"])

@@ -237,7 +237,7 @@ def beside_permuted(
     for model, seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
         if fails[model]:
             continue
-        values = pd.concat([own_and_permuted(test, Run(*model, seed=seed)) for seed in seeds], axis=1)
+        values = pd.concat([own_and_permuted(test, Run(model[0], model[1], seed=seed)) for seed in seeds], axis=1)
         values = values.dropna()  # documents of all seeds
         own = values["own"].to_numpy().T  # (S, D)
         permuted = values["permuted"].to_numpy().T

@@ -51,7 +51,7 @@ ABOVE = {
 """The legend as a row of coloured names over the axes, for `seaborn.move_legend`."""
 
 
-def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
+def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Any]:
     """A figure of the book's width in its style, and its axes."""
     plt.style.use(Path(__file__).with_name("book.mplstyle"))
     return plt.subplots(rows, figsize=(4.8, height), **options)

@@ -78,10 +78,11 @@ def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
         verdicts = [*rules["verdict"]]
         held, undecided = verdicts.count("holds"), verdicts.count("undecided")
-        if held:
-            colour = "yes" if held == len(rules) else "part"
-        else:
+        colour = "part"
+        if not held:
             colour = "quiet" if undecided == len(rules) else "no"
+        elif held == len(rules):
+            colour = "yes"
         ours = rules.set_index("corpus")["ours"].reindex(sets)
         control = permuted[permuted["number"] == name].set_index("label")["permuted"].reindex(controls)
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
