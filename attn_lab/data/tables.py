@@ -161,9 +161,8 @@ def records(
         if delimiter == "\t":
             lines = list(lines)
             plain = quotes_are_text(lines)
-        filled: Iterator[list[str]] = filter(
-            None, csv.reader(lines, delimiter=delimiter, quotechar=None if plain else '"', strict=True)
-        )
+        quote = None if plain else '"'
+        filled: Iterator[list[str]] = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True))
         head = next(filled, [])
         if not header:
             filled = chain([head], filled)

@@ -48,7 +48,8 @@ def adapter_of(
     if missing:
         raise AttnError(
             f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions "
-            "(`attn_lab.study.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a Hugging Face model"
+            "(`attn_lab.study.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a "
+            "Hugging Face model"
         )
     if answers or prompt != PROMPT:
         raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")

@@ -27,7 +27,7 @@ MARKS = ("o", "s", "D")
 def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.ndarray]:
     """Axes in two columns, a named row a model."""
     sheet, grid = figures.sheet(len(names), height, ncols=2, sharex=True, sharey="row", squeeze=False)
-    sheet.get_layout_engine().set(hspace=0.3)
+    sheet.set_layout_engine("constrained", hspace=0.3)
     for axes, name in zip(grid[:, 0], names, strict=True):
         axes.set_ylabel(name)
     for axes, title in zip(grid[0], ("the paper", "ours"), strict=True):
