@@ -1,10 +1,10 @@
 """What attention's tests tell on real texts: `python -m benchmarks --truth label_words | strata | lists`.
 
-label_words.csv: SST with planted label words, the way of Zhou et al. 2022. Each sentence has a label drawn anew, so that
-its own words tell nothing, and one of two words put in at a random place: that of its label with probability `strength`.
-The word that a model must read is known. strata.csv: how often the model's own weights move a test's number more than
-the same weights permuted, by single-state agreement. lists.csv: whose top word is deletion's, of SST's sentences with a
-negation and of those without, and in encoders of which the archive keeps single texts alone.
+label_words.csv: SST with planted label words, the way of Zhou et al. 2022. Each sentence has a label drawn anew, so
+that its own words tell nothing, and one of two words put in at a random place: that of its label with probability
+`strength`. The word that a model must read is known. strata.csv: how often the model's own weights move a test's number
+more than the same weights permuted, by single-state agreement. lists.csv: whose top word is deletion's, of SST's
+sentences with a negation and of those without, and in encoders of which the archive keeps single texts alone.
 
 Predicted on 2026-11-28, before any was computed here. Known before: on SST the shuffle's AUC is .79 (one audit), the
 lists on whole test sets, naive Bayes before attention in SST's CNN (.41 against .26), and the generated texts' AUCs.
@@ -35,7 +35,7 @@ import pandas as pd
 
 from attn_archive.controls import of_adversaries, of_lists, of_permuted
 from attn_book.verdict import CORPORA, tables_of
-from attn_core import Run, foreign, index, obtain, over_seeds
+from attn_core import Run, foreign, index, obtain
 from attn_core.compute import inputs_of
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.planted import SPLIT_ROWS
@@ -48,7 +48,6 @@ from attn_core.experiments.permutation import permutation
 from attn_core.measures import bootstrap_interval, crossed_interval, seed_interval
 from attn_core.run import SEEDS
 from attn_core.traces import Traces, maxima, totals
-from attn_data import pieces
 from attn_data.prepare import PREPARE
 from benchmarks.bench_tests import ORDERS, is_like, rows_of, shared
 
@@ -211,7 +210,7 @@ def of_cost(strength: float) -> Iterator[dict]:
     yield named | {"statistic": "pairs", "value": better(cost["tanh"][:, None], cost["uniform"]).mean(), "n_seeds": 5}
 
 
-# ---- own weights beside the same permuted, by agreement ---------------------------------------------------------------
+# ---- own weights beside the same permuted, by agreement --------------------------------------------------------------
 
 
 def strata() -> Iterator[dict]:
@@ -243,7 +242,7 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
     return tables
 
 
-# ---- lists of words ----------------------------------------------------------------------------------------------------
+# ---- lists of words --------------------------------------------------------------------------------------------------
 
 
 def lists() -> Iterator[dict]:

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import yaml
 from IPython.display import HTML
-from scipy import stats
 
 from attn_book import derived, figures, page
 from attn_book.derived import measured
 from attn_book.fasttext import fasttext, in_pairs
-from attn_book.scorecard import scorecard
+from attn_book.scorecard import FEWEST, p_of, scorecard
 from attn_book.words import SETS, number
 from attn_core import Run, index, numbers, obtain, over_seeds, store
 from attn_core.experiments.distance import against
@@ -69,9 +68,6 @@ def book_areas() -> pd.DataFrame:
     rows = areas()
     return rows[rows["documents"] >= FEWEST]
 
-
-FEWEST = 50
-"""Texts below which nothing is claimed."""
 
 OWN = {"corpus": list(CORPORA), "encoder": "lstm", "attention": "tanh", "source": "archive"}
 """The models of the verdict."""
@@ -297,7 +293,7 @@ def answers(rows: pd.DataFrame, claim: dict, texts: int, seeds: int, margin: flo
     """
     line = margin if claim.get("margin") else claim["line"]
     few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
-    p = p_of(rows, line)
+    p = p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)
     if corrected:
         for _, kind in p[~few].groupby(rows["kind"]):
             p[kind.index] = holm(kind.to_numpy())
@@ -305,16 +301,6 @@ def answers(rows: pd.DataFrame, claim: dict, texts: int, seeds: int, margin: flo
     words = pd.Series(np.where(side == claim["side"], "yes", "no"), rows.index)
     words = words.mask(~(p < LEVEL), "undecided").mask(few, "too few")
     return words.groupby(rows["corpus"], sort=False).agg(agreed)
-
-
-def p_of(rows: pd.DataFrame, line: float) -> pd.Series:
-    """Two-sided p of a mean on this line, by Student's t with seeds - 1 degrees of freedom: below LEVEL where the
-    interval lies wholly on one side."""
-    free = rows["n_seeds"].clip(lower=2) - 1
-    off = rows["mean"] - line
-    half = (rows["mean"] - rows["low"]).where(off > 0, rows["high"] - rows["mean"])
-    far = np.where(half > 0, off.abs() / half.where(half > 0), np.where(off == 0, 0, np.inf))
-    return pd.Series(2 * stats.t.sf(far * stats.t.ppf(1 - LEVEL / 2, free), free), rows.index).where(half.notna(), 1.0)
 
 
 def agreed(words: pd.Series) -> str:
@@ -347,7 +333,7 @@ def table(rules: dict) -> HTML:
                 continue
             words = said.loc[[(name, kind)]]
             three[kind] = {word: list(part["corpus"].map(SETS)) for word, part in words.groupby("word", sort=False)}
-        lines.append((claim, three, list(cells().query("claim == @name").itertuples())))
+        lines.append((claim, three, list(cells()[cells()["claim"] == name].itertuples())))
     return HTML(page.PARTS.claims(lines, PAPERS))
 
 
@@ -359,8 +345,10 @@ def changed(rules: dict) -> pd.DataFrame:
 
 # ---- its figures -----------------------------------------------------------------------------------------------------
 
-SHADES = {word: figures.COLOURS[name] for word, name in
-          {"yes": "yes", "no": "no", "undecided": "part", "depends": "part"}.items()}
+SHADES = {
+    word: figures.COLOURS[name]
+    for word, name in {"yes": "yes", "no": "no", "undecided": "part", "depends": "part"}.items()
+}
 SIGNS = {"yes": "yes", "no": "no", "undecided": "open", "depends": "varies", "too few": "few"}
 GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
@@ -511,7 +499,7 @@ def strata() -> tuple[Any, str]:
         for axes, encoder in zip(pair, ("lstm", "average"), strict=True):
             axes.axhline(0.5, color=figures.INK, lw=1)
             for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
-                part = rows.query("test == @test and encoder == @encoder and corpus == @corpus")
+                part = rows[(rows["test"] == test) & (rows["encoder"] == encoder) & (rows["corpus"] == corpus)]
                 x = part["x"] + 0.12 * (i - 1)
                 error = [part["value"] - part["low"], part["high"] - part["value"]]
                 axes.errorbar(x, part["value"], error, fmt=mark + "-", color=figures.COLOURS[encoder], ms=5, lw=1)
@@ -519,5 +507,7 @@ def strata() -> tuple[Any, str]:
     for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
         axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
         axes.tick_params(axis="x", labelsize=8)
-    said = [f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.x]}: {row.value:.2f}" for row in rows.itertuples()]
+    said = [
+        f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.x]}: {row.value:.2f}" for row in rows.itertuples()
+    ]
     return sheet, "; ".join(said)
