@@ -352,8 +352,8 @@ SHADES = {
 SIGNS = {"yes": "yes", "no": "no", "undecided": "open", "depends": "varies", "too few": "few"}
 GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
-Cell = tuple[float, float, str, str, str]
-"""Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched)."""
+Cell = tuple[float, float, str, str, str, float]
+"""Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched) and how much of it."""
 
 
 def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float, str, str]], height: float) -> Any:
@@ -361,8 +361,8 @@ def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float
     sheet, axes = figures.sheet(height=height)
     for y, (line, colour) in enumerate(rows):
         axes.text(-0.45, y - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
-    for y, x, value, word, colour in cells:
-        look = {"facecolor": colour, "alpha": 0.25} if colour else {"facecolor": "none", "hatch": "////"}
+    for y, x, value, word, colour, much in cells:
+        look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
         axes.add_patch(mpl.patches.Rectangle((x - 0.47, y - 0.37), 0.94, 0.55, edgecolor=figures.RULE, lw=0, **look))
         axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=8.8)
         axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=7.2)
@@ -390,7 +390,7 @@ def matrix(rules: dict) -> tuple[Any, str]:
             place = CORPORA.index(row.corpus) if row.corpus in CORPORA else i  # Serrano & Smith's sets
             value = number(row.mean, ".2f").replace("0.", ".")
             x = place + 4.3 * columns.index(column)
-            drawn.append((claims.index(name), x, value, SIGNS[row.word], SHADES.get(row.word, "")))
+            drawn.append((claims.index(name), x, value, SIGNS[row.word], SHADES.get(row.word, ""), 0.25))
             told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
     lines = [(claim["says"].rstrip("."), figures.COLOURS.get(claim["paper"], figures.INK)) for claim in CLAIMS.values()]
     heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
@@ -398,12 +398,12 @@ def matrix(rules: dict) -> tuple[Any, str]:
 
 
 KNOWN = {
-    "leverage": "by leverage",
-    "decision": "for decision",
-    "deletion": "by deletion",
-    1.0: "label word",
-    0.8: "label word",
-    "made": "made-up",
+    "leverage": ("leverage", "SST, AG, 20N"),
+    "decision": ("decision", "SST, AG, 20N"),
+    "deletion": ("deletion", "SST, AG, 20N"),
+    1.0: ("label word", "SST, always"),
+    0.8: ("label word", "SST, 80 %"),
+    "made": ("made-up", "texts"),
 }
 """What the good attention is of which a test is tried: three definitions, a word planted in SST, made-up texts."""
 
@@ -460,22 +460,20 @@ def price(seed: int, attention: str) -> float:
 def tests() -> tuple[Any, str]:
     """Ten tests by what the good attention is, an AUC in each cell."""
     rows = told().set_index(["measure", "good"])
-    paint = mpl.colors.LinearSegmentedColormap.from_list("tells", [figures.SHEET, figures.COLOURS["transformer"]])
     order = rows["value"].groupby("measure").mean().sort_values(ascending=False).index
     drawn = []
     for y, test in enumerate(order):
         for x, good in enumerate(KNOWN):
             row = rows.loc[(test, good)] if (test, good) in rows.index else None
             if row is None:
-                drawn.append((y, x, "", "", ""))
+                drawn.append((y, x, "", "", "", 0))
                 continue
             ends = "" if np.isnan(row["least"]) else f"{row['least']:.2f}–{row['most']:.2f}"
-            shade = mpl.colors.to_hex(paint(max(0.0, 2 * row["value"] - 1)))
-            drawn.append((y, x, f"{row['value']:.2f}", ends, shade))
+            much = 0.8 * max(0.0, 2 * row["value"] - 1)
+            drawn.append((y, x, f"{row['value']:.2f}", ends, figures.QUIET, much))
     lines = [(f"Does attention {TESTS[test]}?", figures.INK) for test in order]
-    below = ["SST, AG, 20N"] * 3 + ["SST, always", "SST, 80 %", "texts"]
-    heads = [(x - 0.47, head, below[x]) for x, head in enumerate(KNOWN.values())]
-    said = [f"{TESTS[test]}, {KNOWN[good]} {good}: {row['value']:.2f}" for (test, good), row in rows.iterrows()]
+    heads = [(x - 0.47, *words) for x, words in enumerate(KNOWN.values())]
+    said = [f"{TESTS[test]}, {' of '.join(KNOWN[good])}: {row['value']:.2f}" for (test, good), row in rows.iterrows()]
     return grid(lines, drawn, heads, 7.6), "; ".join(said)
 
 
@@ -504,6 +502,9 @@ def strata() -> tuple[Any, str]:
                 error = [part["value"] - part["low"], part["high"] - part["value"]]
                 axes.errorbar(x, part["value"], error, fmt=mark + "-", color=figures.COLOURS[encoder], ms=5, lw=1)
         pair[0].set_title(title, loc="left")
+    for mark, corpus in zip("osD", CORPORA[:3], strict=True):
+        panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
+    sheet.legend(loc="outside upper center", ncols=3)
     for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
         axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
         axes.tick_params(axis="x", labelsize=8)
