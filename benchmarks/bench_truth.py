@@ -23,6 +23,19 @@ lists on whole test sets, naive Bayes before attention in SST's CNN (.41 against
 5. lists: with a negation attention's lead over naive Bayes is larger than without, by .02 to .10.
 Wrong if the most attended word is the planted one in less than half of the BiLSTM's sentences at strength 1: then
 attention misses a reason that is known.
+
+Afterwards, on the same day. Strength 1: accuracy 1 in both: held. The planted word is the most attended in 1 with the
+BiLSTM: held; in .82 (.51 to 1) with the transformer: failed. Deletion names it in 1 and .93: held, undecided.
+Single-state agreement .58 and .93: failed, and so permuting changes little in .49 and .85. Strength .8: accuracy .80 in
+both: held; most attended .91 and .82, agreement .64 and .99; within .1 failed for what the edits give.
+2 failed but for naming (.97) and order (.59): shuffle .80, adversaries .75, top item .70. The BiLSTM's own weights are
+told by naming in .97: held.
+3 was not run, nor were MiniLM, guides and adversaries of these texts.
+4 held for shuffle but on AG News (.91 to .76), where the lowest stratum has 88 texts; uniform likewise; erasure falls
+by .11 on SST, .20 on AG News and .24 on 20 News: failed; adversaries lie below .4 in most: failed. What would have been
+wrong was not: above .9 the shuffle's intervals begin at .72.
+5 failed: the leads are .02 and .05, neither decided, the smaller one with a negation.
+Nothing was wrong in the sense of the last line.
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,7 +68,7 @@ FIVE = SEEDS[:5]
 NAME = "sst_label_words"
 WORDS = ("tuesday", "copper")
 """Of class 0 and 1: in no sentence of SST, and each has a vector."""
-MODELS = ((1.0, "lstm"), (1.0, "transformer"), (1.0, "average"), (0.8, "lstm"))
+MODELS = ((1.0, "lstm"), (1.0, "transformer"), (1.0, "average"), (0.8, "lstm"), (0.8, "transformer"))
 TESTED = 400
 """Sentences that tests are put to."""
 EDGES = [0, 0.6, 0.75, 0.9, 1, 1.01]
