@@ -5,6 +5,7 @@ python -m benchmarks --compared sst imdb   stores measures of importance beside 
 python -m benchmarks --masking            trains with masked words and without, and compares measures of importance
 python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
 python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and numbers under deals
+python -m benchmarks --truth strata        stores what tests tell on real texts, and on SST with planted label words
 python -m benchmarks --vectors             stores headline numbers on PPMI vectors and on fastText vectors
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
@@ -46,6 +47,10 @@ def main() -> None:
         from benchmarks import bench_tests
 
         bench_tests.write(DATA / "measured", words)
+    elif asked == "--truth":
+        from benchmarks import bench_truth
+
+        bench_truth.write(DATA / "measured", words)
     elif asked == "--vectors":
         from benchmarks import bench_vectors
 

@@ -8,11 +8,9 @@ import pytest
 from bs4 import BeautifulSoup
 from golden import read
 
-from attn_book import page, verdict
+from attn_book import verdict
 from attn_book.fasttext import newest
-from attn_book.parameters import declared
 from attn_book.scorecard import reported
-from attn_book.words import SETS
 from attn_build import sources
 from attn_lab.more import known
 from attn_lab.runs import index, store
@@ -32,9 +30,7 @@ RULES = {
 }
 
 
-CODE = [
-    cell.source for cell in sources.read_source(sources.locate("verdict", ROOT)[1]).cells if cell.cell_type == "code"
-]
+ALONE = verdict.RULES | {"corrected": False}
 
 
 def test_lines_are_those_of_the_rules():
@@ -51,47 +47,39 @@ def test_every_claim_leads_to_a_page_and_every_paper_has_some():
     assert {claim["paper"] for claim in claims} == set(verdict.PAPERS)
 
 
-def functions() -> dict:
-    """Those of the page that make its table."""
-    names = {"index": index, "page": page, "verdict": verdict, "SETS": SETS, "texts": 50, "seeds": 5}
-    exec(next(source for source in CODE if "def table(" in source).removesuffix("table(cells)"), names)
-    return names
-
-
 def rows_of(*intervals: tuple[str, float, float]) -> pd.DataFrame:
-    return pd.DataFrame(intervals, columns=["corpus", "low", "high"]).assign(documents=50, n_seeds=5)
+    rows = pd.DataFrame(intervals, columns=["corpus", "low", "high"])
+    return rows.assign(mean=(rows["low"] + rows["high"]) / 2, documents=50, n_seeds=5, kind="own")
 
 
 def test_undecided_is_not_no_and_meanings_of_good_must_agree():
-    answers = functions()["answers"]
     claim = verdict.CLAIMS["permutation"]  # above one half
     rows = rows_of(("sst", 0.6, 0.7), ("imdb", 0.2, 0.4), ("agnews", 0.4, 0.6), ("agnews", 0.7, 0.8))
     rows = pd.concat([rows, rows_of(("20news", 0.6, 0.7), ("20news", 0.1, 0.2))])
-    said = answers(rows, claim).to_dict()
+    said = verdict.answers(rows, claim, **ALONE).to_dict()
     assert said == {"sst": "yes", "imdb": "no", "agnews": "undecided", "20news": "depends"}
     below = verdict.CLAIMS["stable"]
-    assert answers(rows_of(("sst", 0.01, 0.1), ("imdb", 0.2, 0.3)), below).tolist() == ["yes", "no"]
+    rows = rows_of(("sst", 0.01, 0.1), ("imdb", 0.12, 0.21))
+    assert verdict.answers(rows, below, **ALONE).tolist() == ["yes", "no"]
+    assert verdict.answers(rows, below, **verdict.RULES).tolist() == ["undecided"] * 2, "one of two, by chance"
+
+
+def test_a_margin_is_the_line_of_two_scores():
+    rows = rows_of(("sst", 0.012, 0.016))
+    claim = verdict.CLAIMS["guide"]
+    assert [*verdict.answers(rows, claim, **ALONE)] == ["yes"]
+    assert [*verdict.answers(rows, claim, **ALONE | {"margin": 0.02})] == ["no"]
 
 
 @pytest.mark.parametrize("fewer", [{"documents": 49}, {"n_seeds": 4}])
 def test_few_texts_or_trainings_decide_nothing(fewer):
     rows = rows_of(("sst", 0.6, 0.7)).assign(**fewer)
-    assert functions()["answers"](rows, verdict.CLAIMS["permutation"]).tolist() == ["too few"]
-
-
-@pytest.fixture(scope="module")
-def cells() -> pd.DataFrame:
-    """What the page's table is made of."""
-    vars(page.here).update(page.in_text(declared(CODE[0], "verdict")))
-    names: dict = {}
-    for source in CODE:
-        if "cells" not in names:
-            exec(source, names)
-    return names["cells"]
+    assert verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE).tolist() == ["too few"]
 
 
 @pytest.mark.slow
-def test_numbers_are_the_scorecards(cells):
+def test_numbers_are_the_scorecards():
+    cells = verdict.cells()
     golden = pd.DataFrame(read("scorecard.json.xz"))
     golden = golden[golden["ours"].notna() & (golden["unjudged"] == "")]
     golden = golden[golden["encoder"].isin(["lstm", "han_rnn"]) & ~golden["statistic"].str.contains("test-chosen")]
@@ -106,8 +94,8 @@ def test_numbers_are_the_scorecards(cells):
 
 
 @pytest.mark.slow
-def test_every_claim_has_three_answers_and_its_numbers(cells):
-    table = BeautifulSoup(functions()["table"](cells).data, "html.parser")
+def test_every_claim_has_three_answers_and_its_numbers():
+    table = BeautifulSoup(verdict.table(verdict.RULES).data, "html.parser")
     lines = table.select("tr.claim")
     assert len(lines) == len(table.select("tr.why")) == len(verdict.CLAIMS)
     for line, reason in zip(lines, table.select("tr.why"), strict=True):
@@ -121,9 +109,9 @@ SHOWN = "document.querySelector('.attn-claims details ul').checkVisibility()"
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_numbers_open_by_tap_and_by_key_and_print(cells, tmp_path, chromium):
+def test_numbers_open_by_tap_and_by_key_and_print(tmp_path, chromium):
     styles = "".join((ROOT / "book" / "_static" / name).read_text() for name in ("attn.css", "print.css"))
-    table = functions()["table"](cells).data
+    table = verdict.table(verdict.RULES).data
     head = '<!doctype html><meta name="viewport" content="width=device-width">'
     (tmp_path / "page.html").write_text(f'{head}<style>{styles}</style><article class="bd-article">{table}')
     chromium.open(tmp_path / "page.html", 390)

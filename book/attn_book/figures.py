@@ -37,6 +37,9 @@ COLOURS = {
     "wiegreffe": "#3c6e2f",
     "positive": "#a37a00",
     "negative": "#b3245f",
+    "yes": "#1a7f37",
+    "part": "#7a6c58",
+    "no": "#b00020",
 }
 VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "pst-color-background"}
 VARIABLES |= {colour: f"attn-{name}" for name, colour in COLOURS.items()}

@@ -11,16 +11,17 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from attn_book import derived
 from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
 from attn_book.fasttext import newest
+from attn_core.baselines import weak
+from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
-from attn_core.measures import INTERVAL_SEEDS
-from attn_lab.data.catalogue import CATALOGUE, WIEGREFFE
-from attn_lab.runs.baselines import weak
-from attn_lab.runs.index import HEADLINE_SEEDS, over_seeds, runs, side
-from attn_lab.runs.store import read_data, reported_folder
+from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
+from attn_core.measures import INTERVAL_SEEDS, LEVEL, holm
+from attn_core.store import read_data, reported_folder
 
 FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
@@ -64,6 +65,12 @@ STORED: dict[str, tuple[Callable[[pd.DataFrame], Stored], str | list[str]]] = {
 
 FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
+
+FEWEST = 50
+"""Documents below which nothing is claimed."""
+
+CLAIMED = ["paper", "item", "group", "encoder", "attention", "measure", "statistic"]
+"""What the data sets of one claim share."""
 
 ROUNDING = 1e-9
 """By how much a value may lie beyond its tolerance: 0.1 + 0.3 is more than 0.4 in binary."""
@@ -148,6 +155,7 @@ def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.D
     table.loc[absent, "n_seeds"] = 0
     table.loc[absent, "data"] = "absent"
     table["verdict"] = np.where(table["unjudged"] == "", verdicts(table), "unjudged")
+    table.loc[chance_among_sets(table), "verdict"] = "undecided"
     return table.reset_index().astype({"n_seeds": int, "n_train": "Int64"})
 
 
@@ -180,7 +188,7 @@ def unjudged(
     why[~threshold & no_interval & (seeds < INTERVAL_SEEDS)] = "few seeds"
     why[~threshold & table["tolerance"].isna()] = "by its gap"
     why[unable(asked, models)] = "weak model"
-    why[documents < FEWEST_IN_BIN] = "few documents"
+    why[documents < np.where(threshold, FEWEST, FEWEST_IN_BIN)] = "few documents"
     absent = notes["absent"].astype(object).fillna("no run")
     why = why.mask(table["ours"].isna(), absent)
     return why.mask(table["data"].isna(), "no run")
@@ -219,6 +227,27 @@ def verdicts(rows: pd.DataFrame) -> np.ndarray:
     holds = (lies == rows["side"]) | ((low >= least) & (high <= most))
     differs = (lies == opposite) | (low > most) | (high < least)
     return np.select([holds, differs], ["holds", "differs"], "undecided")
+
+
+def chance_among_sets(rows: pd.DataFrame) -> pd.Series:
+    """Of which claims the interval lies on one side, but not after Holm's correction over the claim's data sets."""
+    p = p_of(rows["ours"], rows["low"], rows["high"], rows["n_seeds"], rows["reference"])
+    asked = p[(rows["side"] != "") & (rows["unjudged"] == "")]
+    corrected = asked.groupby([rows[name] for name in CLAIMED], dropna=False).transform(
+        lambda each: holm(each.to_numpy())
+    )
+    return ((asked < LEVEL) & (corrected >= LEVEL)).reindex(rows.index, fill_value=False)
+
+
+def p_of(mean: pd.Series, low: pd.Series, high: pd.Series, seeds: pd.Series, line: pd.Series | float) -> pd.Series:
+    """Two-sided p of means on a line, by Student's t with seeds - 1 degrees of freedom: below LEVEL where the interval
+    lies wholly on one side; 1 without an interval, as of what is the same in every seed."""
+    free = seeds.clip(lower=2) - 1
+    off = mean - line
+    half = (mean - low).where(off > 0, high - mean)
+    far = np.where(half > 0, off.abs() / half.where(half > 0), np.where(off == 0, 0, np.inf))
+    p = 2 * stats.t.sf(far * stats.t.ppf(1 - LEVEL / 2, free), free)
+    return pd.Series(p, mean.index).where(half.notna(), 1.0)
 
 
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:

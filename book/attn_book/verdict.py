@@ -4,14 +4,22 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import yaml
+from IPython.display import HTML
 
+from attn_book import derived, figures, page
 from attn_book.derived import measured
-from attn_core.measures import crossed_interval
-from attn_lab import Run
-from attn_lab.runs import index, store
+from attn_book.fasttext import fasttext, in_pairs
+from attn_book.scorecard import FEWEST, p_of, scorecard
+from attn_book.words import SETS, number
+from attn_core import Run, index, numbers, obtain, over_seeds, store
+from attn_core.experiments.distance import against
+from attn_core.experiments.known import better
+from attn_core.measures import LEVEL, crossed_interval, holm
+from attn_core.run import SEEDS
 
 PAPERS = {
     "jain": "Jain & Wallace",
@@ -61,8 +69,11 @@ def book_areas() -> pd.DataFrame:
     return rows[rows["documents"] >= FEWEST]
 
 
-FEWEST = 50
-"""Texts below which nothing is claimed."""
+OWN = {"corpus": list(CORPORA), "encoder": "lstm", "attention": "tanh", "source": "archive"}
+"""The models of the verdict."""
+
+TASKS = ("babi_1", "babi_2")
+"""Questions about a story: judged by accuracy where the others are by F1."""
 
 
 def survivors() -> set[tuple[str, str]]:
@@ -157,5 +168,347 @@ COUNTS = {
         lambda kind: column(f"{kind}_tau"),
     ),
 }
-"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py). Gradients: of the model
+"""Test -> kind of weights -> what is counted of a text (columns of attn_archive/controls.py). Gradients: of the model
 without context, the others of the BiLSTM."""
+
+
+# ---- the claims ------------------------------------------------------------------------------------------------------
+
+WHOLE = "all test texts, {} seeds"
+ASKED = {"1a": "outdone", "3a": "top item", "4b": "order"}
+"""Serrano & Smith's statements, as the scorecard judges them."""
+KINDS = {"own": "own", "permuted": "permuted"}
+"""Kind of weights -> column of the verdict; all else is oracle attention."""
+
+
+@cache
+def cells() -> pd.DataFrame:
+    """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
+    corpus, mean, low, high, n_seeds, documents (NaN: whole test sets), of (these in words)."""
+    found = pd.concat([*of_own(), of_cost(), *of_serrano(), of_neighbours(), *of_planted()], ignore_index=True)
+    return found.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
+
+
+def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
+    """Rows of `cells`: means over seeds by data set."""
+    rows = over_seeds(rows, "corpus")
+    return rows.assign(claim=claim, kind=kind, of=[WHOLE.format(count) for count in rows["n_seeds"]])
+
+
+def of_own() -> list[pd.DataFrame]:
+    """What five trainings give on whole test sets."""
+    compared = measured("compared.csv.xz").query("level == 'state' and measure == 'attention' and other == 'deletion'")
+    asked = {
+        "gradients": numbers("tau_attention_gradient", "mean", **OWN),
+        "permutation": numbers("median_change", "share_below_0.1", **OWN),
+        "adversaries": numbers("jsd_exact@0.05", "share_above_0.4", **OWN),
+        "echo": numbers("echo", "mean", **OWN),
+        "names": compared.query("statistic == 'top1' and encoder == 'lstm'"),
+        "necessary": gaps("f1"),
+    }
+    led = derived.guided_scores(list(CORPORA)).pivot(index=["corpus", "seed"], columns="source", values="f1")
+    flat = fasttext(index.runs, corpus=list(CORPORA), encoder="average", attention="uniform", source="archive")
+    flat = flat.set_index(["corpus", "seed"])["f1_1"]
+    away = of_claim("adversary guides", valued(led["adversary"] - flat))
+    return [
+        *(of_claim(claim, rows) for claim, rows in asked.items()),
+        of_claim("guide", valued(led["own"] - led["uniform"])),
+        of_claim("guide", valued(led["permuted"] - led["uniform"]), "permuted"),
+        away.assign(of="five networks, one adversary", n_seeds=1),  # what is drawn is the adversary
+    ]
+
+
+def valued(series: pd.Series) -> pd.DataFrame:
+    return series.dropna().rename("value").reset_index()
+
+
+def gaps(score: str) -> pd.DataFrame:
+    """A score with attention minus that with uniform weights, trained so: corpus, seed, value."""
+    runs = in_pairs(index.runs, **OWN | {"corpus": [*CORPORA, *TASKS], "attention": ["tanh", "uniform"]})
+    runs["f1"] = runs["f1_1"].where(~runs["corpus"].isin(TASKS), runs["accuracy"])
+    wide = runs.pivot(index=["corpus", "seed"], columns="attention", values=score)
+    return valued(wide["tanh"] - wide["uniform"])
+
+
+def of_cost() -> pd.DataFrame:
+    """Adversaries beside the baseline (lambda 0) of the same base: how many times its change of the output."""
+    kind = OWN | {"attention": "any"}
+    bases = index.runs(**OWN, rounding=1)["key"]
+    moved = index.runs(divergence="any", **kind)
+    moved = moved[moved["base"].isin(bases)]
+    alone = moved[moved["divergence"] == 0].set_index("base")["tvd"]
+    most = moved.groupby("corpus")["divergence"].transform("max")
+    led = moved[moved["divergence"] == most]
+    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["base"].map(alone))))
+    ends = ["mean", "low", "high"]
+    rows[ends] = np.exp(rows[ends])
+    return rows
+
+
+def of_serrano() -> list[pd.DataFrame]:
+    card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
+    own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
+    own = own.rename(columns={"ours": "mean"}).assign(kind="own", of=WHOLE.format(5))
+    others = derived.of_dealt(list(ASKED)).rename(columns={"dealt": "permuted", "label": "corpus"})
+    others = others.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
+    others = others.assign(claim=others["number"].map(ASKED), low=others["mean"], high=others["mean"])
+    return [own, others.assign(n_seeds=1, of="seed 10, stored texts")]
+
+
+def of_neighbours() -> pd.DataFrame:
+    """Permuted weights and oracle attention, whole test sets."""
+    rows = neighbours().rename(columns={"test": "claim", "value": "mean"})
+    context = np.where(rows["claim"] == "gradients", ", no context", "")
+    rows["of"] = rows["documents"].map("{:,} texts, ".format) + rows["n_seeds"].astype(str) + " seeds" + context
+    stable = rows["claim"] == "stable"  # each seed beside the first
+    rows.loc[stable, "n_seeds"] += 1
+    return rows[(rows["kind"] != "own") | stable]
+
+
+def of_planted() -> list[pd.DataFrame]:
+    """F1 on planted texts, minus that with uniform weights."""
+    found = []
+    for kind, fields in (("planted", {}), ("permuted", {"guide": "permuted"})):
+        gains = []
+        for seed in SEEDS[:5]:
+            first, flat = (planted(seed, **fields), planted(seed, attention="uniform"))
+            first, flat = (obtain(run, traces=False).record["f1_1"] for run in (first, flat))
+            gains.append({"corpus": "planted", "seed": seed, "value": first - flat})
+        found.append(of_claim("necessary", pd.DataFrame(gains), kind))
+    return [*found, found[0].assign(claim="guide")]
+
+
+# ---- the rules -------------------------------------------------------------------------------------------------------
+
+RULES = {"texts": FEWEST, "seeds": 5, "margin": 0.01, "corrected": True}
+"""Of a claim: how many texts and trainings decide, by how much two scores may differ and count as the same, and
+whether its data sets are corrected together by Holm's method."""
+
+
+def answers(rows: pd.DataFrame, claim: dict, texts: int, seeds: int, margin: float, corrected: bool) -> pd.Series:
+    """By data set: yes, no, undecided, 'too few', or 'depends' where definitions of oracle attention differ.
+
+    rows: of `cells`, of one claim and one column; claim: of CLAIMS. Under RULES an answer is what the whole interval
+    says, of several data sets after Holm's correction.
+    """
+    line = margin if claim.get("margin") else claim["line"]
+    few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
+    p = p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)
+    if corrected:
+        for _, kind in p[~few].groupby(rows["kind"]):
+            p[kind.index] = holm(kind.to_numpy())
+    side = np.where(rows["mean"] > line, "above", "below")
+    words = pd.Series(np.where(side == claim["side"], "yes", "no"), rows.index)
+    words = words.mask(~(p < LEVEL), "undecided").mask(few, "too few")
+    return words.groupby(rows["corpus"], sort=False).agg(agreed)
+
+
+def agreed(words: pd.Series) -> str:
+    """One answer for several definitions of good."""
+    if words.nunique() == 1:
+        return str(words.iloc[0])
+    return "depends" if {"yes", "no"} <= set(words) else "undecided"
+
+
+def every_answer(rules: dict) -> pd.DataFrame:
+    """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
+    found = cells()
+    column = found["kind"].map(KINDS).fillna("oracle")
+    said = []
+    for (name, kind), rows in found.groupby(["claim", column], sort=False):
+        words = answers(rows, CLAIMS[name], **rules)
+        said += [(name, kind, corpus, word) for corpus, word in words.items()]
+    return pd.DataFrame(said, columns=["claim", "column", "corpus", "word"])
+
+
+def table(rules: dict) -> HTML:
+    """Each claim with three answers, and its numbers folded."""
+    said = every_answer(rules).set_index(["claim", "column"])
+    lines = []
+    for name, claim in CLAIMS.items():
+        three: dict[str, dict] = {}
+        for kind in ("own", "permuted", "oracle"):
+            if kind in claim:  # said beforehand
+                three[kind] = {claim[kind][0]: [claim[kind][1]]}
+                continue
+            words = said.loc[[(name, kind)]]
+            three[kind] = {word: list(part["corpus"].map(SETS)) for word, part in words.groupby("word", sort=False)}
+        lines.append((claim, three, list(cells()[cells()["claim"] == name].itertuples())))
+    return HTML(page.PARTS.claims(lines, PAPERS))
+
+
+def changed(rules: dict) -> pd.DataFrame:
+    """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
+    both = every_answer(RULES).assign(after=every_answer(rules)["word"]).rename(columns={"word": "before"})
+    return both[both["before"] != both["after"]]
+
+
+# ---- its figures -----------------------------------------------------------------------------------------------------
+
+SHADES = {
+    word: figures.COLOURS[name]
+    for word, name in {"yes": "yes", "no": "no", "undecided": "part", "depends": "part"}.items()
+}
+SIGNS = {"yes": "yes", "no": "no", "undecided": "open", "depends": "varies", "too few": "few"}
+GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
+
+Cell = tuple[float, float, str, str, str, float]
+"""Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched) and how much of it."""
+
+
+def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float, str, str]], height: float) -> Any:
+    """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
+    sheet, axes = figures.sheet(height=height)
+    for y, (line, colour) in enumerate(rows):
+        axes.text(-0.45, y - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
+    for y, x, value, word, colour, much in cells:
+        look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
+        axes.add_patch(mpl.patches.Rectangle((x - 0.47, y - 0.37), 0.94, 0.55, edgecolor=figures.RULE, lw=0, **look))
+        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=8.8)
+        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=7.2)
+    for x, head, below in heads:
+        axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
+        axes.text(x, -0.85, below, fontsize=7.8, color=figures.QUIET).set_in_layout(False)
+    right = max(x for _, x, *_ in cells) + 0.5
+    axes.set(xlim=(-0.5, right), ylim=(len(rows) - 0.75, -1.5))
+    axes.set_axis_off()
+    return sheet
+
+
+def matrix(rules: dict) -> tuple[Any, str]:
+    """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
+    said = every_answer(rules)
+    found = cells().assign(column=cells()["kind"].map(KINDS).fillna("oracle"))
+    said = said.merge(found.groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
+    said = said[~said["corpus"].isin([*TASKS, "planted"])]
+    claims, columns = list(CLAIMS), list(GROUPS)
+    drawn, told = [], []
+    for (name, column), part in said.groupby(["claim", "column"], sort=False):
+        if column in CLAIMS[name]:  # said beforehand
+            continue
+        for i, row in enumerate(part.itertuples()):
+            place = CORPORA.index(row.corpus) if row.corpus in CORPORA else i  # Serrano & Smith's sets
+            value = number(row.mean, ".2f").replace("0.", ".")
+            x = place + 4.3 * columns.index(column)
+            drawn.append((claims.index(name), x, value, SIGNS[row.word], SHADES.get(row.word, ""), 0.25))
+            told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
+    lines = [(claim["says"].rstrip("."), figures.COLOURS.get(claim["paper"], figures.INK)) for claim in CLAIMS.values()]
+    heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
+    return grid(lines, drawn, heads, 9.6), "; ".join(told)
+
+
+KNOWN = {
+    "leverage": ("leverage", "SST, AG, 20N"),
+    "decision": ("decision", "SST, AG, 20N"),
+    "deletion": ("deletion", "SST, AG, 20N"),
+    1.0: ("label word", "SST, always"),
+    0.8: ("label word", "SST, 80 %"),
+    "made": ("made-up", "texts"),
+}
+"""What the good attention is of which a test is tried: three definitions, a word planted in SST, made-up texts."""
+
+
+def told() -> pd.DataFrame:
+    """How well each test tells good attention from the same weights permuted: columns measure, good (of KNOWN), value,
+    least and most (over data sets, or the interval), documents."""
+    rows = book_areas().query("statistic == 'beside'")
+    found = rows.groupby(["measure", "definition"], as_index=False).agg(
+        value=("value", "mean"), least=("value", "min"), most=("value", "max"), documents=("documents", "min")
+    )
+    words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
+    words = words[(words["encoder"] == "average") == (words["measure"] == "gradients")]
+    words = words.query("encoder != 'transformer'").rename(columns={"strength": "good", "low": "least", "high": "most"})
+    made = pd.DataFrame({"measure": list(pairs_won()), "good": "made", "value": pairs_won().values()})
+    return pd.concat([found.rename(columns={"definition": "good"}), words, made], ignore_index=True)
+
+
+@cache
+def pairs_won() -> dict[str, float]:
+    """Three tests of scores on made-up texts: in how many pairs of trainings the good attention has the larger number,
+    the least of several kinds of bad: permuted, frozen at random, trained to hide the word that it reads."""
+    more = {"n_train": 3000}
+    hides = more | {"encoder": "lstm", "hide": 1.0}
+
+    def f1(fields: dict) -> np.ndarray:
+        return np.array([obtain(planted(seed, **fields), traces=False).record["f1_1"] for seed in SEEDS[:5]])
+
+    def led(seed: int) -> float:
+        run = planted(seed, guide="own", base=planted(seed, **hides), **more)
+        return obtain(run, traces=False).record["f1_1"]
+
+    flat = {"attention": "uniform"}
+    good = f1({}) - f1(flat)
+    bad = [f1({"guide": kind}) - f1(flat) for kind in ("permuted", "untrained")]
+    hidden = f1(hides) - f1(hides | {"hide": 0.0} | flat)
+    by_hiding = np.array([led(seed) for seed in SEEDS[:5]]) - f1(more | flat)
+    cost = {name: np.array([price(seed, name) for seed in SEEDS[:5]]) for name in ("tanh", "uniform")}
+    pairs = {
+        "necessary": [(good, other) for other in (*bad, hidden)],
+        "guide": [(good, other) for other in (*bad, by_hiding)],
+        "hard to move": [(cost["tanh"], cost["uniform"])],
+    }
+    return {name: min(better(one[:, None], two).mean() for one, two in both) for name, both in pairs.items()}
+
+
+def price(seed: int, attention: str) -> float:
+    """Change of the output for each nat that attention is led away."""
+    base = planted(seed, attention=attention)
+    far = against(obtain(base).traces, obtain(planted(seed, divergence=0.002, base=base)).traces)
+    return far["tvd"].mean() / far["jsd"].mean()
+
+
+def tests() -> tuple[Any, str]:
+    """Ten tests by what the good attention is, an AUC in each cell."""
+    rows = told().set_index(["measure", "good"])
+    order = rows["value"].groupby("measure").mean().sort_values(ascending=False).index
+    drawn = []
+    for y, test in enumerate(order):
+        for x, good in enumerate(KNOWN):
+            row = rows.loc[(test, good)] if (test, good) in rows.index else None
+            if row is None:
+                drawn.append((y, x, "", "", "", 0))
+                continue
+            ends = "" if np.isnan(row["least"]) else f"{row['least']:.2f}–{row['most']:.2f}"
+            much = 0.8 * max(0.0, 2 * row["value"] - 1)
+            drawn.append((y, x, f"{row['value']:.2f}", ends, figures.QUIET, much))
+    lines = [(f"Does attention {TESTS[test]}?", figures.INK) for test in order]
+    heads = [(x - 0.47, *words) for x, words in enumerate(KNOWN.values())]
+    said = [f"{TESTS[test]}, {' of '.join(KNOWN[good])}: {row['value']:.2f}" for (test, good), row in rows.iterrows()]
+    return grid(lines, drawn, heads, 7.6), "; ".join(said)
+
+
+STRATA = ("<.6", ".6–.75", ".75–.9", ".9–1", "all")
+STRATUM_TESTS = {
+    "shuffle": "Permuting changes p more",
+    "uniform": "Uniform weights change p more",
+    "erasure": "Erasing the top word changes p more",
+    "adversary": "The optimal adversary is nearer",
+}
+
+
+def strata() -> tuple[Any, str]:
+    """How often the model's own weights do more than the same permuted, by single-state agreement."""
+    rows = measured("strata.csv").query("stratum != 'all' and encoder in ['lstm', 'average']")
+    rows = rows.assign(x=rows["stratum"].astype(int))
+    turned = rows["test"] == "adversary"
+    rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
+    sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
+    for (test, title), pair in zip(STRATUM_TESTS.items(), panels, strict=True):
+        for axes, encoder in zip(pair, ("lstm", "average"), strict=True):
+            axes.axhline(0.5, color=figures.INK, lw=1)
+            for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
+                part = rows[(rows["test"] == test) & (rows["encoder"] == encoder) & (rows["corpus"] == corpus)]
+                x = part["x"] + 0.12 * (i - 1)
+                error = [part["value"] - part["low"], part["high"] - part["value"]]
+                axes.errorbar(x, part["value"], error, fmt=mark + "-", color=figures.COLOURS[encoder], ms=5, lw=1)
+        pair[0].set_title(title, loc="left")
+    for mark, corpus in zip("osD", CORPORA[:3], strict=True):
+        panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
+    sheet.legend(loc="outside upper center", ncols=3)
+    for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
+        axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
+        axes.tick_params(axis="x", labelsize=8)
+    said = [
+        f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.x]}: {row.value:.2f}" for row in rows.itertuples()
+    ]
+    return sheet, "; ".join(said)
