@@ -46,22 +46,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_archive.controls import of_adversaries, of_lists, of_permuted
 from attn_book.verdict import CORPORA, tables_of
-from attn_core import Run, foreign, index, obtain
-from attn_core.compute import inputs_of
-from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.corpora.planted import SPLIT_ROWS
-from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.experiments.adversarial import exact
-from attn_core.experiments.compared import importances
-from attn_core.experiments.echo import echo
-from attn_core.experiments.known import TESTS, TOP, told_apart, weighed
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import crossed_interval
-from attn_core.run import SEEDS
 from attn_core.traces import Traces, maxima, totals
-from attn_data.prepare import PREPARE
+from attn_lab import Run, obtain
+from attn_lab.data.catalogue import CATALOGUE
+from attn_lab.data.planted import SPLIT_ROWS
+from attn_lab.data.prepare import PREPARE
+from attn_lab.data.prepared import Prepared, Texts
+from attn_lab.more.compared import importances
+from attn_lab.more.echo import echo
+from attn_lab.more.known import TESTS, TOP, told_apart, weighed
+from attn_lab.runs import foreign, index
+from attn_lab.runs.compute import inputs_of
+from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
+from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import ORDERS, is_like, rows_of, shared
 
 FIVE = SEEDS[:5]

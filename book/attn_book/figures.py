@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attn_book.page import PARTS, YOURS, minus
-from attn_book.verdict import FEWEST
+from attn_book.scorecard import FEWEST
 from attn_book.words import ENCODERS, SETS, number
 from attn_lab.runs.index import HEADLINE_SEEDS
 

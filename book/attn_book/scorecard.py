@@ -16,12 +16,12 @@ from scipy import stats
 from attn_book import derived
 from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
 from attn_book.fasttext import newest
-from attn_core.baselines import weak
-from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
-from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
 from attn_core.measures import INTERVAL_SEEDS, LEVEL, holm
-from attn_core.store import read_data, reported_folder
+from attn_lab.data.catalogue import CATALOGUE, WIEGREFFE
+from attn_lab.runs.baselines import weak
+from attn_lab.runs.index import HEADLINE_SEEDS, over_seeds, runs, side
+from attn_lab.runs.store import read_data, reported_folder
 
 FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"

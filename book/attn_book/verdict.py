@@ -15,11 +15,12 @@ from attn_book.derived import measured
 from attn_book.fasttext import fasttext, in_pairs
 from attn_book.scorecard import FEWEST, p_of, scorecard
 from attn_book.words import SETS, number
-from attn_core import Run, index, numbers, obtain, over_seeds, store
 from attn_core.experiments.distance import against
-from attn_core.experiments.known import better
 from attn_core.measures import LEVEL, crossed_interval, holm
-from attn_core.run import SEEDS
+from attn_lab import Run, numbers, obtain, over_seeds
+from attn_lab.more.known import better
+from attn_lab.runs import index, store
+from attn_lab.runs.run import SEEDS
 
 PAPERS = {
     "jain": "Jain & Wallace",
@@ -168,7 +169,7 @@ COUNTS = {
         lambda kind: column(f"{kind}_tau"),
     ),
 }
-"""Test -> kind of weights -> what is counted of a text (columns of attn_archive/controls.py). Gradients: of the model
+"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py). Gradients: of the model
 without context, the others of the BiLSTM."""
 
 
@@ -249,7 +250,7 @@ def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
     own = own.rename(columns={"ours": "mean"}).assign(kind="own", of=WHOLE.format(5))
-    others = derived.of_dealt(list(ASKED)).rename(columns={"dealt": "permuted", "label": "corpus"})
+    others = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     others = others.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     others = others.assign(claim=others["number"].map(ASKED), low=others["mean"], high=others["mean"])
     return [own, others.assign(n_seeds=1, of="seed 10, stored texts")]
@@ -268,7 +269,8 @@ def of_neighbours() -> pd.DataFrame:
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
     found = []
-    for kind, fields in (("planted", {}), ("permuted", {"guide": "permuted"})):
+    kinds: dict[str, dict[str, Any]] = {"planted": {}, "permuted": {"guide": "permuted"}}
+    for kind, fields in kinds.items():
         gains = []
         for seed in SEEDS[:5]:
             first, flat = (planted(seed, **fields), planted(seed, attention="uniform"))
@@ -382,14 +384,15 @@ def matrix(rules: dict) -> tuple[Any, str]:
     said = said.merge(found.groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
     claims, columns = list(CLAIMS), list(GROUPS)
-    drawn, told = [], []
+    drawn: list[Cell] = []
+    told: list[str] = []
     for (name, column), part in said.groupby(["claim", "column"], sort=False):
         if column in CLAIMS[name]:  # said beforehand
             continue
         for i, row in enumerate(part.itertuples()):
-            place = CORPORA.index(row.corpus) if row.corpus in CORPORA else i  # Serrano & Smith's sets
+            column_of = CORPORA.index(row.corpus) if row.corpus in CORPORA else i  # Serrano & Smith's sets
             value = number(row.mean, ".2f").replace("0.", ".")
-            x = place + 4.3 * columns.index(column)
+            x = column_of + 4.3 * columns.index(column)
             drawn.append((claims.index(name), x, value, SIGNS[row.word], SHADES.get(row.word, ""), 0.25))
             told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
     lines = [(claim["says"].rstrip("."), figures.COLOURS.get(claim["paper"], figures.INK)) for claim in CLAIMS.values()]
@@ -426,17 +429,17 @@ def told() -> pd.DataFrame:
 def pairs_won() -> dict[str, float]:
     """Three tests of scores on made-up texts: in how many pairs of trainings the good attention has the larger number,
     the least of several kinds of bad: permuted, frozen at random, trained to hide the word that it reads."""
-    more = {"n_train": 3000}
+    more: dict[str, Any] = {"n_train": 3000}
     hides = more | {"encoder": "lstm", "hide": 1.0}
 
-    def f1(fields: dict) -> np.ndarray:
+    def f1(fields: dict[str, Any]) -> np.ndarray:
         return np.array([obtain(planted(seed, **fields), traces=False).record["f1_1"] for seed in SEEDS[:5]])
 
     def led(seed: int) -> float:
         run = planted(seed, guide="own", base=planted(seed, **hides), **more)
         return obtain(run, traces=False).record["f1_1"]
 
-    flat = {"attention": "uniform"}
+    flat: dict[str, Any] = {"attention": "uniform"}
     good = f1({}) - f1(flat)
     bad = [f1({"guide": kind}) - f1(flat) for kind in ("permuted", "untrained")]
     hidden = f1(hides) - f1(hides | {"hide": 0.0} | flat)
@@ -453,7 +456,8 @@ def pairs_won() -> dict[str, float]:
 def price(seed: int, attention: str) -> float:
     """Change of the output for each nat that attention is led away."""
     base = planted(seed, attention=attention)
-    far = against(obtain(base).traces, obtain(planted(seed, divergence=0.002, base=base)).traces)
+    traces = [obtain(run).traces for run in (base, planted(seed, divergence=0.002, base=base))]
+    far = against(*traces)  # type: ignore[arg-type]  (generated texts have theirs)
     return far["tvd"].mean() / far["jsd"].mean()
 
 
@@ -461,7 +465,7 @@ def tests() -> tuple[Any, str]:
     """Ten tests by what the good attention is, an AUC in each cell."""
     rows = told().set_index(["measure", "good"])
     order = rows["value"].groupby("measure").mean().sort_values(ascending=False).index
-    drawn = []
+    drawn: list[Cell] = []
     for y, test in enumerate(order):
         for x, good in enumerate(KNOWN):
             row = rows.loc[(test, good)] if (test, good) in rows.index else None
