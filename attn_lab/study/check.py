@@ -28,7 +28,7 @@ from attn_core.traces import Traces, decisions, maxima, output_change, probabili
 from attn_lab.more.compared import agreement, included
 from attn_lab.more.echo import echo
 from attn_lab.study.numbers import CHANCE, FEWEST, hits, summary
-from attn_lab.study.protocol import PROMPT, Adapter, Words, adapter_of
+from attn_lab.study.protocol import PROMPT, Adapter, Words
 from attn_lab.study.report import shown
 
 TOKENS = 4096
@@ -513,3 +513,29 @@ def erased(learned: ndarray, values: ndarray) -> ndarray:
     left = learned * (rank >= np.arange(1, len(learned))[:, None])
     left = left[left.sum(axis=1) > 0]
     return left / left.sum(axis=1, keepdims=True)
+
+
+def adapter_of(
+    model: Any,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
+    tokenizer: Any = None,
+    answers: Sequence[str] = (),
+    prompt: str = PROMPT,
+) -> Adapter:
+    """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
+    if vocabulary is not None or tokenizer is not None:
+        from attn_lab.study.adapters import HuggingFace, OwnClassifier
+
+        if vocabulary is not None:
+            return OwnClassifier(model, vocabulary)
+        return HuggingFace(model, tokenizer, answers, prompt)
+    missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
+    if missing:
+        raise AttnError(
+            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions "
+            "(`attn_lab.study.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a "
+            "Hugging Face model"
+        )
+    if answers or prompt != PROMPT:
+        raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")
+    return model

@@ -1,9 +1,7 @@
 """What `check` asks of a model: three functions. Ready ones are in `adapters`, whose import loads torch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
-
-from attn_core.errors import AttnError
 
 Words = list[str]
 """What a model attends to in a text: its words, or pieces of words."""
@@ -28,29 +26,3 @@ class Adapter(Protocol):
     @property
     def give(self) -> Callable[[list[Words], Any], Any] | None:
         """Logits (B, K) of the same texts under given attention (B, n), float32, a tensor where torch is loaded."""
-
-
-def adapter_of(
-    model: Any,
-    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
-    tokenizer: Any = None,
-    answers: Sequence[str] = (),
-    prompt: str = PROMPT,
-) -> Adapter:
-    """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
-    if vocabulary is not None or tokenizer is not None:
-        from attn_lab.study.adapters import HuggingFace, OwnClassifier
-
-        if vocabulary is not None:
-            return OwnClassifier(model, vocabulary)
-        return HuggingFace(model, tokenizer, answers, prompt)
-    missing = [name for name in ("tokens", "read") if not callable(getattr(model, name, None))]
-    if missing:
-        raise AttnError(
-            f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions "
-            "(`attn_lab.study.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a "
-            "Hugging Face model"
-        )
-    if answers or prompt != PROMPT:
-        raise AttnError("answers= and prompt= go with tokenizer= of a language model; give that, or leave them out")
-    return model

@@ -361,8 +361,8 @@ Cell = tuple[float, float, str, str, str, float]
 def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float, str, str]], height: float) -> Any:
     """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
     sheet, axes = figures.sheet(height=height)
-    for y, (line, colour) in enumerate(rows):
-        axes.text(-0.45, y - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
+    for row, (line, colour) in enumerate(rows):
+        axes.text(-0.45, row - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
     for y, x, value, word, colour, much in cells:
         look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
         axes.add_patch(mpl.patches.Rectangle((x - 0.47, y - 0.37), 0.94, 0.55, edgecolor=figures.RULE, lw=0, **look))
@@ -456,8 +456,10 @@ def pairs_won() -> dict[str, float]:
 def price(seed: int, attention: str) -> float:
     """Change of the output for each nat that attention is led away."""
     base = planted(seed, attention=attention)
-    traces = [obtain(run).traces for run in (base, planted(seed, divergence=0.002, base=base))]
-    far = against(*traces)  # type: ignore[arg-type]  (generated texts have theirs)
+    first, second = (obtain(run).traces for run in (base, planted(seed, divergence=0.002, base=base)))
+    if first is None or second is None:  # generated texts have theirs
+        return np.nan
+    far = against(first, second)
     return far["tvd"].mean() / far["jsd"].mean()
 
 
