@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from attn_core.experiments.adversarial import adversarial
     from attn_core.experiments.permutation import permutation
     from attn_core.tracing import trace
-    from attn_lab.study.check import check
-    from attn_lab.study.heat_map import heat_map
-    from attn_lab.study.study import corpus_of, study
+    from attn_lab.studies.check import check
+    from attn_lab.studies.heat_map import heat_map
+    from attn_lab.studies.study import corpus_of, study
 
 __all__ = [
     "Corpus",
@@ -67,15 +67,15 @@ def __getattr__(name: str):
 
         return trace
     if name in ("study", "corpus_of"):
-        from attn_lab.study import study
+        from attn_lab.studies import study
 
         return getattr(study, name)
     if name == "check":
-        from attn_lab.study.check import check
+        from attn_lab.studies.check import check
 
         return check
     if name == "heat_map":
-        from attn_lab.study.heat_map import heat_map
+        from attn_lab.studies.heat_map import heat_map
 
         return heat_map
     raise AttributeError(f"module 'attn_lab' has no attribute '{name}'")

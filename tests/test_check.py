@@ -26,8 +26,8 @@ from attn_lab.more.compared import compared
 from attn_lab.more.erasure import derived
 from attn_lab.more.tables import asked
 from attn_lab.runs.sentence import Reader, load
-from attn_lab.study.adapters import HuggingFace
-from attn_lab.study.numbers import share_interval
+from attn_lab.studies.adapters import HuggingFace
+from attn_lab.studies.numbers import share_interval
 
 
 @pytest.fixture(scope="module")
@@ -427,13 +427,13 @@ def test_models_that_cannot_be_checked_are_refused_in_one_line(name):
 
 
 DOCUMENTED = (
-    "attn_lab.study.check",
-    "attn_lab.study.heat_map",
+    "attn_lab.studies.check",
+    "attn_lab.studies.heat_map",
     "attn_core.traces",
     "attn_core.tracing",
     "attn_lab.data.encoding",
     "attn_lab.data.catalogue",
-    "attn_lab.study.study",
+    "attn_lab.studies.study",
     "attn_lab.runs.store",
 )
 

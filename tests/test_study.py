@@ -28,9 +28,9 @@ from attn_lab.data import encode, pieces
 from attn_lab.data.files import cache_folder
 from attn_lab.data.tables import encoding_of
 from attn_lab.runs import families
-from attn_lab.study.numbers import summary
-from attn_lab.study.study import WEAK, words_of
-from attn_lab.study.texts import cleaned, parts
+from attn_lab.studies.numbers import summary
+from attn_lab.studies.study import WEAK, words_of
+from attn_lab.studies.texts import cleaned, parts
 
 REST = ["cast", "music", "light", "end", "sound", "plot", "scene", "actor", "hero", "song", "joke", "night", "city"]
 WORDS = {"bad": ("dull", "weak", "cold"), "good": ("superb", "warm", "funny")}
@@ -444,7 +444,7 @@ def test_an_encoder_of_the_readers_and_long_texts():
     ],
 )
 def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
-    monkeypatch.setattr("attn_lab.study.study.trained", lambda *_: pytest.fail("trained for nothing"))
+    monkeypatch.setattr("attn_lab.studies.study.trained", lambda *_: pytest.fail("trained for nothing"))
     with pytest.raises(AttnError, match=message):
         attn_lab.study(films(60), progress=False, **options)
 
@@ -497,7 +497,7 @@ def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
 
 
 def test_a_refusal_ends_the_command_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setattr("attn_lab.study.study.trained", lambda *_: pytest.fail("trained for nothing"))
+    monkeypatch.setattr("attn_lab.studies.study.trained", lambda *_: pytest.fail("trained for nothing"))
     file = write(films(40), tmp_path / "texts.csv")
     for message in ("holds 40 texts; at least 50", "no folder notebooks/"):
         done = CliRunner().invoke(app, ["study", str(file), "--output", str(tmp_path / "out")])

@@ -28,9 +28,9 @@ from attn_lab.runs import foreign
 from attn_lab.runs.compute import FAMILIES, inputs_of, trained, weights_of
 from attn_lab.runs.families import trained_model
 from attn_lab.runs.run import ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
-from attn_lab.study.numbers import FEWEST, numbers, per_text
-from attn_lab.study.report import shown
-from attn_lab.study.texts import Cleaned, cleaned, parts
+from attn_lab.studies.numbers import FEWEST, numbers, per_text
+from attn_lab.studies.report import shown
+from attn_lab.studies.texts import Cleaned, cleaned, parts
 
 MOST_WORDS = 400
 """Of longer texts the beginning is read."""

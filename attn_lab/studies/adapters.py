@@ -1,4 +1,4 @@
-"""Adapters of this package's classifiers and of Hugging Face's models, see `attn_lab.study.protocol`."""
+"""Adapters of this package's classifiers and of Hugging Face's models, see `attn_lab.studies.protocol`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from attn_core.models.classifier import Classifier, weighted_sum
 from attn_core.tracing.arguments import evaluating, inputs
 from attn_lab.data.arrays import to_ids
 from attn_lab.data.cleaning import cleaner_of
-from attn_lab.study.protocol import PROMPT, Words
+from attn_lab.studies.protocol import PROMPT, Words
 
 TAKEN = "check reads classifiers and language models that are encoders (BERT) or decoders (GPT-2)"
 
@@ -252,7 +252,7 @@ def refuse(model: Any, tokenizer: Any, answers: Sequence[str], prompt: str) -> N
     if kind in ("regression", "multi_label_classification") and not answers:
         raise AttnError(
             f"{name} is set up for {kind.replace('_', ' ')}, no choice of one class (num_labels, problem_type); wrap "
-            "it so that read() gives one logit: `attn_lab.study.protocol.Adapter`"
+            "it so that read() gives one logit: `attn_lab.studies.protocol.Adapter`"
         )
     if isinstance(answers, str) or len(answers) == 1 or prompt.count(PROMPT) != 1:
         raise AttnError(

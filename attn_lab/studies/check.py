@@ -27,9 +27,9 @@ from attn_core.measures import tvd
 from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
 from attn_lab.more.compared import agreement, included
 from attn_lab.more.echo import echo
-from attn_lab.study.numbers import CHANCE, FEWEST, hits, summary
-from attn_lab.study.protocol import PROMPT, Adapter, Words
-from attn_lab.study.report import shown
+from attn_lab.studies.numbers import CHANCE, FEWEST, hits, summary
+from attn_lab.studies.protocol import PROMPT, Adapter, Words
+from attn_lab.studies.report import shown
 
 TOKENS = 4096
 """Words read at once: a transformer keeps every layer's weights of them."""
@@ -146,7 +146,7 @@ def check(
         Of a classifier of this package.
     tokenizer : optional
         Of a Hugging Face model; its attention is the last layer's in the row of the place that is classified, see
-        `attn_lab.study.adapters.HuggingFace`.
+        `attn_lab.studies.adapters.HuggingFace`.
     seed : int
         Of the random orders.
     progress : bool
@@ -524,7 +524,7 @@ def adapter_of(
 ) -> Adapter:
     """The adapter of a model: itself where it has the functions. AttnError where neither it nor the arguments help."""
     if vocabulary is not None or tokenizer is not None:
-        from attn_lab.study.adapters import HuggingFace, OwnClassifier
+        from attn_lab.studies.adapters import HuggingFace, OwnClassifier
 
         if vocabulary is not None:
             return OwnClassifier(model, vocabulary)
@@ -533,7 +533,7 @@ def adapter_of(
     if missing:
         raise AttnError(
             f"{type(model).__name__} has no {' and no '.join(missing)}; give it these functions "
-            "(`attn_lab.study.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a "
+            "(`attn_lab.studies.protocol.Adapter`), or vocabulary= of a model of this package, or tokenizer= of a "
             "Hugging Face model"
         )
     if answers or prompt != PROMPT:

@@ -10,7 +10,7 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_lab.data.files import FORMS
 from attn_lab.data.tables import ending, read_table, renamed
-from attn_lab.study.numbers import FEWEST
+from attn_lab.studies.numbers import FEWEST
 
 LEAST = 5
 """Texts that a class needs; the texts of smaller ones are dropped, where they are few."""
