@@ -44,8 +44,8 @@ def name_classes(axes: Axes) -> None:
 
 
 def shares_of(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Rows of `index.numbers` with counts 'hist:…' as each bar's share of the texts, a column a bar: means over seeds of
-    the groups `keys`."""
+    """Rows of `index.numbers` with counts 'hist:…' as each bar's share of the texts, a column a bar: means over seeds
+    of the groups `keys`."""
     rows = rows.assign(bar=rows["statistic"].str.removeprefix("hist:").astype(int))
     counts = rows.pivot_table(index=[*keys, "seed"], columns="bar", values="value", fill_value=0)
     shares = counts.div(counts.sum(axis=1), axis=0).groupby(keys).mean()
@@ -78,12 +78,14 @@ def histograms(measure: str, models: list[tuple[str, str]], height: float, ticks
 
 
 def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tuple) -> tuple[Figure, str]:
-    """Medians and quartiles by range of the largest weight and by class, from rules of the scorecard; and the medians, as an
-    alternative text. Ours of fewer than 20 texts are left out."""
+    """Medians and quartiles by range of the largest weight and by class, from rules of the scorecard; and the
+    medians, as an alternative text. Ours of fewer than 20 texts are left out."""
     ours = rows["ours"].mask(rows["unjudged"].str.contains("document"))
     place = ["corpus", "group", "bin"]
-    tables = [rows.assign(value=value).pivot(index=place, columns="statistic", values="value")
-              for value in (rows["reported"], ours)]
+    tables = [
+        rows.assign(value=value).pivot(index=place, columns="statistic", values="value")
+        for value in (rows["reported"], ours)
+    ]
     sheet, grid = columns([SETS[corpus] for corpus in corpora], height, ticks)
     medians = []
     for corpus, pair in zip(corpora, grid, strict=True):
@@ -104,14 +106,14 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
     return sheet, "Medians by range, the paper’s and ours: " + "; ".join(medians)
 
 
-
 def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], height: float) -> tuple[Figure, str]:
-    """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the scorecard;
-    and their numbers, as an alternative text."""
+    """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the
+    scorecard; and their numbers, as an alternative text."""
     sheet, panels = figures.sheet(1, height, ncols=len(heads), sharex=True, sharey=True)
     told = []
     for axes, (item, head) in zip(panels, heads.items(), strict=True):
-        theirs = printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS).reindex(SETS.values()).dropna()
+        theirs = printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS)
+        theirs = theirs.reindex(SETS.values()).dropna()
         ours = rows[rows["item"] == item].set_index("corpus").rename(SETS).dropna(subset="ours")
         axes.barh(theirs.index, theirs, color=figures.SHEET, edgecolor=figures.INK)
         ends = [ours["ours"] - ours["low"], ours["high"] - ours["ours"]]
@@ -124,8 +126,8 @@ def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], heigh
 
 
 def triangle(toy: pd.DataFrame, told: dict, epsilon: float = 0.05) -> Figure:
-    """Every attention over three words of `read_sentence` as a point: lines of equal JSD to the model's own, the band in which p
-    stays within epsilon, and the optimal adversarial attention."""
+    """Every attention over three words of `read_sentence` as a point: lines of equal JSD to the model's own, the
+    band in which p stays within epsilon, and the optimal adversarial attention."""
     own, far, contribution = toy[["attention", "adversary", "contribution"]].to_numpy(float).T
     orange = figures.COLOURS["lstm"]
     steps = range(61)
@@ -160,8 +162,8 @@ def place(weights: np.ndarray) -> np.ndarray:
 
 
 def claims(rows: pd.DataFrame, asks: dict[str, str]) -> HTML:
-    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its `word`; ° where
-    it would no longer hold after Holm's correction over the data sets of its claim."""
+    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its
+    `word`; ° where it would no longer hold after Holm's correction over the data sets of its claim."""
     free = rows["n_seeds"] - 1
     error = (rows["high"] - rows["low"]) / 2 / student.ppf(0.975, free)
     gap = rows["ours"] - rows["reported"]
