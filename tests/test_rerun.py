@@ -28,7 +28,7 @@ def test_a_page_run_again_reads_like_the_book(again):
     assert not any(raw in text for raw in ("{glue", "{doc}", "{ref}", "{cite", ":::"))
     article = BeautifulSoup(text, "html.parser").find("article")
     assert "epsilon = 0.1" in article.find(class_="attn-changed").text
-    assert len(article.find_all("figure")) == 2 and article.find(class_="solution"), "figures, folds"
+    assert len(article.find_all("figure")) == 4 and article.find(class_="solution"), "figures, folds"
 
 
 @pytest.mark.browser
