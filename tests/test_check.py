@@ -15,12 +15,11 @@ import torch
 from torch import nn
 
 import attn_lab
-from attn_core import adversarial, permutation
 from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import removals
 from attn_core.models import classifier
-from attn_lab import check, obtain, trace
+from attn_lab import adversarial, check, obtain, permutation, trace
 from attn_lab.data.arrays import to_ids
 from attn_lab.more.compared import compared
 from attn_lab.more.erasure import derived
@@ -432,7 +431,6 @@ DOCUMENTED = (
     "attn_core.traces",
     "attn_core.tracing",
     "attn_lab.data.encoding",
-    "attn_lab.data.catalogue",
     "attn_lab.studies.study",
     "attn_lab.runs.store",
 )

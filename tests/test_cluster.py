@@ -25,6 +25,7 @@ PATIENCE = 180
 PRELOAD = """
 # Imported by a worker of the tests before its first task.
 import os, pathlib, time
+from attn_lab.data.files import replacing
 from attn_lab.runs import store
 
 place = pathlib.Path(os.environ["TEST_PLACE"])
@@ -41,7 +42,7 @@ def never(*_, **__):
     time.sleep(3600)
 
 if os.environ["TEST_HANGS"] == "writing":
-    replacing, store.replacing = store.replacing, half
+    store.replacing = half
 if os.environ["TEST_HANGS"] == "training":
     from attn_lab.runs import sweep
 

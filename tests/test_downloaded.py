@@ -59,7 +59,7 @@ def test_without_package_and_clone_one_clear_line(empty):
 
 def test_with_the_package_alone_one_clear_line(empty):
     """As `pip install` leaves it: the package without data. Notebooks show the AttnError as one line."""
-    for folder in (ROOT / "attn_core", ROOT / "book" / "attn_book"):
+    for folder in (ROOT / "attn_core", ROOT / "attn_lab", ROOT / "book" / "attn_book"):
         shutil.copytree(folder, empty / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     status, _, told = run_in(empty)
     last = told.splitlines()[-1]

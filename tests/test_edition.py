@@ -43,7 +43,7 @@ def test_a_page_computes_its_experiment(page):
     _, visible, hidden = parts(page)
     assert not [line for line in lines(visible) if len(line) > WIDTH]
     code = "\n".join(visible + hidden)
-    assert "attn_core" in code and "traces" in code, "computes its experiment"
+    assert re.search("attn_(core|lab)", code) and "traces" in code, "computes its experiment"
     assert "expect(" in code, "sentences that hang on numbers have guards"
 
 

@@ -82,7 +82,7 @@ def of_permuted(traces: Traces) -> dict[str, ndarray]:
     Change of the output, |p' - p|, by permuting (shuffle: its median over orders), by uniform weights (uniform) and
     without the most attended word (erasure). permuted_*: the expectation under permuted weights; permuted_little: their
     chance of a median below LITTLE; permuted_flips: of another decision than under uniform weights. *_own_wins: how
-    often the model's own weights change the output more than permuted ones of the same text; a tie is half, so its mean
+    often an edit moves the output more under own weights than under permuted ones; a tie is half, so its mean
     is an area under the curve.
     """
     s, bias = one_logit(traces)

@@ -329,7 +329,8 @@ def cluster(scheduler: str):
     except (OSError, ValueError) as error:
         raise AttnError(
             f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
-            "--host 127.0.0.1' (other machines: book/rerun.md) and give the address it prints, such as tcp://127.0.0.1:8786"
+            "--host 127.0.0.1' (other machines: book/rerun.md) and give the address it prints, such as "
+            "tcp://127.0.0.1:8786"
         ) from error
     with client:
         yield client

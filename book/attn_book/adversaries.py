@@ -11,7 +11,12 @@ from attn_book.fasttext import fasttext
 from attn_book.guides import seed_p
 from attn_book.scorecard import reported
 from attn_core.experiments.distance import HALVED
-from attn_core.measures import LEVEL, crossed_interval, holm, seed_interval
+from attn_core.measures import (
+    LEVEL,
+    crossed_interval,
+    holm,
+    seed_interval,
+)
 from attn_lab import Run, obtain, over_seeds
 from attn_lab.runs import index
 from attn_lab.runs.run import SEEDS
@@ -24,7 +29,13 @@ def between_seeds(corpora: list[str]) -> pd.DataFrame:
         tables = {seed: obtain(Run(corpus, "lstm", "tanh", seed)).documents for seed in SEEDS[:5]}
         p = {seed: table["p"] for seed, table in tables.items() if table is not None}
         for seed, other in permutations(p, 2):
-            rows.append((corpus, seed, HALVED * np.abs(p[seed] - p[other]).mean()))
+            rows.append(
+                (
+                    corpus,
+                    seed,
+                    HALVED * np.abs(p[seed] - p[other]).mean(),
+                )
+            )
     return pd.DataFrame(rows, columns=["corpus", "base_seed", "tvd"])
 
 
@@ -32,11 +43,11 @@ def controlled(rows: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
     """Rows of `derived.adversaries` with TVD halved, and beside each of the same base: baseline, TVD for λ = 0;
     another_seed, the median of `between_seeds`; auc_lost. farthest: whether λ is the data set's largest."""
     rows = rows.assign(tvd=HALVED * rows["tvd"])
-    place = ["corpus", "base_seed"]
+    keys = ["corpus", "base_seed"]
     baseline = rows[rows["divergence"] == 0].set_index("base")["tvd"]
     bases = index.runs(key=list(rows["base"].unique()), variant="any").set_index("key")
-    median = seeds.groupby(place)["tvd"].median().rename("another_seed")
-    return rows.join(median, on=place).assign(
+    median = seeds.groupby(keys)["tvd"].median().rename("another_seed")
+    return rows.join(median, on=keys).assign(
         baseline=rows["base"].map(baseline),
         auc_lost=rows["base"].map(bases["auc"]) - rows["auc"],
         farthest=rows["divergence"] == rows.groupby("corpus")["divergence"].transform("max"),
@@ -45,7 +56,13 @@ def controlled(rows: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
 
 def narrow(seeds: pd.DataFrame) -> pd.DataFrame:
     """`controlled` adversaries on SST with 16 units in place of 128, after 60 epochs; of the data set "narrow"."""
-    where = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "hidden": 16, "source": "archive"}
+    where = {
+        "corpus": "sst",
+        "encoder": "lstm",
+        "attention": "tanh",
+        "hidden": 16,
+        "source": "archive",
+    }
     rows = index.runs(divergence=[0, 0.005], **where).query("divergence == 0 or epochs == 60")
     return controlled(rows, seeds).assign(corpus="narrow", another_seed=np.nan)
 
@@ -53,7 +70,11 @@ def narrow(seeds: pd.DataFrame) -> pd.DataFrame:
 def figure_5() -> pd.DataFrame:
     """Points read off the paper's Figure 5: corpus, model, statistic (which point), jsd, tvd."""
     read = reported("wiegreffe_figure5_digitised")
-    points = read.pivot(index=["corpus", "model", "statistic"], columns="measure", values="value")
+    points = read.pivot(
+        index=["corpus", "model", "statistic"],
+        columns="measure",
+        values="value",
+    )
     return points.set_axis(["jsd", "tvd"], axis=1).reset_index()
 
 
@@ -75,7 +96,9 @@ def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:
     return table.assign(cell=table["mean"].map("{:.2f}".format) + marks)
 
 
-def stability(corpora: list[str]) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
+def stability(
+    corpora: list[str],
+) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
     """By data set the mean JSD of further seeds to the first (n_seeds counts it), with 95 % intervals over seeds and
     texts, over seeds alone where no table by text is kept; and these tables."""
     runs = derived.classifiers(corpora).dropna(subset="jsd")
@@ -84,7 +107,10 @@ def stability(corpora: list[str]) -> tuple[pd.DataFrame, dict[str, list[pd.DataF
     by_text = {corpus: derived.seed_tables(corpus) for corpus in corpora}
     for corpus, tables in by_text.items():
         if tables:
-            each = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1).dropna()
+            each = pd.concat(
+                [table.set_index("doc_id")["jsd"] for table in tables],
+                axis=1,
+            ).dropna()
             rows.loc[corpus, ["low", "high"]] = crossed_interval(each.to_numpy().T)
     return rows.drop(columns="std"), by_text
 
@@ -94,6 +120,12 @@ def as_guides(corpora: list[str]) -> pd.DataFrame:
     they guide, and f1_uniform, auc_uniform, those under uniform weights."""
     led = derived.guided(corpora).query("source == 'adversary'")
     led = led.groupby(["corpus", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
-    flat = fasttext(index.runs, corpus=corpora, encoder="average", attention="uniform", source="archive")
+    flat = fasttext(
+        index.runs,
+        corpus=corpora,
+        encoder="average",
+        attention="uniform",
+        source="archive",
+    )
     flat = flat.groupby("corpus")[["f1_1", "auc"]].mean().set_axis(["f1_uniform", "auc_uniform"], axis=1)
     return led.join(flat, on="corpus")

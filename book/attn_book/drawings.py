@@ -17,7 +17,10 @@ from attn_core.measures import holm, jsd
 from attn_lab.more.tables import ATTENTION_BINS, edges
 from attn_lab.runs.index import has, numbers
 
-THEIRS = {"tau_attention_gradient": "tau_gradient", "jsd_search@0.05": "eps_max_jsd"}
+THEIRS = {
+    "tau_attention_gradient": "tau_gradient",
+    "jsd_search@0.05": "eps_max_jsd",
+}
 """Our measure -> its name among the authors' histograms."""
 
 LINES = ("-", "--", ":")
@@ -26,7 +29,14 @@ MARKS = ("o", "s", "D")
 
 def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.ndarray]:
     """Axes in two columns, a named row a model."""
-    sheet, grid = figures.sheet(len(names), height, ncols=2, sharex=True, sharey="row", squeeze=False)
+    sheet, grid = figures.sheet(
+        len(names),
+        height,
+        ncols=2,
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+    )
     sheet.set_layout_engine("constrained", hspace=0.3)
     for axes, name in zip(grid[:, 0], names, strict=True):
         axes.set_ylabel(name)
@@ -39,7 +49,12 @@ def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.n
 
 def name_classes(axes: Axes) -> None:
     """The classes' lines or marks, in one row above the axes."""
-    names = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, labelcolor=figures.INK)
+    names = axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=3,
+        labelcolor=figures.INK,
+    )
     names.set_in_layout(False)
 
 
@@ -47,32 +62,70 @@ def shares_of(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Rows of `index.numbers` with counts 'hist:…' as each bar's share of the texts, a column a bar: means over
     seeds of the groups `keys`."""
     rows = rows.assign(bar=rows["statistic"].str.removeprefix("hist:").astype(int))
-    counts = rows.pivot_table(index=[*keys, "seed"], columns="bar", values="value", fill_value=0)
+    counts = rows.pivot_table(
+        index=[*keys, "seed"],
+        columns="bar",
+        values="value",
+        fill_value=0,
+    )
     shares = counts.div(counts.sum(axis=1), axis=0).groupby(keys).mean()
     return shares.reindex(columns=range(40), fill_value=0)
 
 
-def histograms(measure: str, models: list[tuple[str, str]], height: float, ticks: tuple) -> tuple[Figure, str]:
+def histograms(
+    measure: str,
+    models: list[tuple[str, str]],
+    height: float,
+    ticks: tuple,
+) -> tuple[Figure, str]:
     """Shares of the test texts by a measure, a line a predicted class, for models (corpus, encoder) with additive
     attention; and the means, as an alternative text."""
     bins = edges(measure)
     middle = (bins[1:] + bins[:-1]) / 2
     corpora, encoders = map(list, zip(*models, strict=True))
-    theirs = reported("jain_repo_svg_histogram_bins", snapshot=APRIL_RUN, attention="tanh", measure=THEIRS[measure])
+    theirs = reported(
+        "jain_repo_svg_histogram_bins",
+        snapshot=APRIL_RUN,
+        attention="tanh",
+        measure=THEIRS[measure],
+    )
     bars = {name for name in has("statistic") if name.startswith("hist:")}
-    where = {"corpus": corpora, "encoder": encoders, "attention": "tanh", "source": "archive"}
-    ours = shares_of(newest(numbers, measure, bars, "any", **where), ["corpus", "encoder", "predicted"])
-    sheet, grid = columns([f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models], height, ticks)
+    where = {
+        "corpus": corpora,
+        "encoder": encoders,
+        "attention": "tanh",
+        "source": "archive",
+    }
+    ours = shares_of(
+        newest(numbers, measure, bars, "any", **where),
+        ["corpus", "encoder", "predicted"],
+    )
+    sheet, grid = columns(
+        [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models],
+        height,
+        ticks,
+    )
     means = []
     for (corpus, encoder), (left, right) in zip(models, grid, strict=True):
         drawn = theirs.query("corpus == @corpus and encoder == @encoder").fillna({"class_name": "all questions"})
         for (group, name), line in zip(class_names(corpus).items(), LINES, strict=False):
             paper = drawn[drawn["class_name"] == name].sort_values("bin_left")["share"].to_numpy()
             here = ours.loc[corpus, encoder, group].to_numpy()[: len(middle)]
-            left.stairs(paper, bins, color=figures.INK, linestyle=line, label=name)
-            right.stairs(here, bins, color=figures.COLOURS[encoder], linestyle=line)
-            told = f"{number(paper @ middle, '.2f')}, {number(here @ middle, '.2f')}"
-            means.append(f"{SETS[corpus]}, {ENCODERS[encoder]}, {name}: {told}")
+            left.stairs(
+                paper,
+                bins,
+                color=figures.INK,
+                linestyle=line,
+                label=name,
+            )
+            right.stairs(
+                here,
+                bins,
+                color=figures.COLOURS[encoder],
+                linestyle=line,
+            )
+            sentences = f"{number(paper @ middle, '.2f')}, {number(here @ middle, '.2f')}"
+            means.append(f"{SETS[corpus]}, {ENCODERS[encoder]}, {name}: {sentences}")
         name_classes(left)
     return sheet, "Means, the paper’s and ours: " + "; ".join(means)
 
@@ -81,9 +134,9 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
     """Medians and quartiles by range of the largest weight and by class, from rules of the scorecard; and the medians,
     as an alternative text. Ours of fewer than 20 texts are left out."""
     ours = rows["ours"].mask(rows["unjudged"].str.contains("document"))
-    place = ["corpus", "group", "bin"]
+    keys = ["corpus", "group", "bin"]
     tables = [
-        rows.assign(value=value).pivot(index=place, columns="statistic", values="value")
+        rows.assign(value=value).pivot(index=keys, columns="statistic", values="value")
         for value in (rows["reported"], ours)
     ]
     sheet, grid = columns([SETS[corpus] for corpus in corpora], height, ticks)
@@ -91,65 +144,143 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
     for corpus, pair in zip(corpora, grid, strict=True):
         names = tables[0].loc[corpus].index.unique("group")
         for n, name in enumerate(names):
-            told: list[str] = []
+            sentences: list[str] = []
             heights = np.arange(4) + 0.24 * (n - (len(names) - 1) / 2)
-            for axes, table, colour in zip(pair, tables, (figures.INK, figures.COLOURS["lstm"]), strict=True):
-                part = table.loc[corpus, name].reindex(ATTENTION_BINS)
-                told += [" ".join(number(median, ".2f") for median in part["median"].dropna())]
-                axes.hlines(heights, part["q25"], part["q75"], color=colour)
+            for axes, table, colour in zip(
+                pair,
+                tables,
+                (figures.INK, figures.COLOURS["lstm"]),
+                strict=True,
+            ):
+                medians_of = table.loc[corpus, name].reindex(ATTENTION_BINS)
+                sentences += [" ".join(number(median, ".2f") for median in medians_of["median"].dropna())]
+                axes.hlines(heights, medians_of["q25"], medians_of["q75"], color=colour)
                 face = figures.SHEET if axes is pair[0] else colour
-                axes.plot(part["median"], heights, MARKS[n], color=colour, mfc=face, label=name)
-            medians.append(f"{SETS[corpus]}, {name}: {'; '.join(told)}")
-        pair[0].set_yticks(range(4), [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS])
+                axes.plot(
+                    medians_of["median"],
+                    heights,
+                    MARKS[n],
+                    color=colour,
+                    mfc=face,
+                    label=name,
+                )
+            medians.append(f"{SETS[corpus]}, {name}: {'; '.join(sentences)}")
+        pair[0].set_yticks(
+            range(4),
+            [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS],
+        )
         pair[0].set_ylim(3.5, -0.5)
         name_classes(pair[0])
-    return sheet, "Medians by range, the paper’s and ours: " + "; ".join(medians)
+    return (
+        sheet,
+        "Medians by range, the paper’s and ours: " + "; ".join(medians),
+    )
 
 
-def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], height: float) -> tuple[Figure, str]:
+def bars(
+    rows: pd.DataFrame,
+    printed: pd.DataFrame,
+    heads: dict[str, str],
+    height: float,
+) -> tuple[Figure, str]:
     """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the
     scorecard; and their numbers, as an alternative text."""
     sheet, panels = figures.sheet(1, height, ncols=len(heads), sharex=True, sharey=True)
-    told = []
+    sentences = []
     for axes, (item, head) in zip(panels, heads.items(), strict=True):
         theirs = (
             printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS).reindex(SETS.values()).dropna()
         )
         ours = rows[rows["item"] == item].set_index("corpus").rename(SETS).dropna(subset="ours")
-        axes.barh(theirs.index, theirs, color=figures.SHEET, edgecolor=figures.INK)
+        axes.barh(
+            theirs.index,
+            theirs,
+            color=figures.SHEET,
+            edgecolor=figures.INK,
+        )
         ends = [ours["ours"] - ours["low"], ours["high"] - ours["ours"]]
-        axes.errorbar(ours["ours"], ours.index, xerr=ends, fmt="o", color=figures.COLOURS["lstm"])
+        axes.errorbar(
+            ours["ours"],
+            ours.index,
+            xerr=ends,
+            fmt="o",
+            color=figures.COLOURS["lstm"],
+        )
         axes.set_title(f"{item}\n{head}", loc="left")
         axes.grid(True, axis="x")
-        told.append(f"{item}, printed: {listed(theirs)}; ours: {listed(ours['ours'])}")
+        sentences.append(f"{item}, printed: {listed(theirs)}; ours: {listed(ours['ours'])}")
     axes.invert_yaxis()
-    return sheet, "; ".join(told)
+    return sheet, "; ".join(sentences)
 
 
-def triangle(toy: pd.DataFrame, told: dict, epsilon: float = 0.05) -> Figure:
+def triangle(toy: pd.DataFrame, read: dict, epsilon: float = 0.05) -> Figure:
     """Every attention over three words of `read_sentence` as a point: lines of equal JSD to the model's own, the
     band in which p stays within epsilon, and the optimal adversarial attention."""
     own, far, contribution = toy[["attention", "adversary", "contribution"]].to_numpy(float).T
     orange = figures.COLOURS["lstm"]
     steps = range(61)
     grid = np.array([(i, j, 60 - i - j) for i in steps for j in steps if i + j <= 60]) / 60
-    change = expit(told["bias"] + grid @ contribution) - told["p"]
+    change = expit(read["bias"] + grid @ contribution) - read["p"]
     levels = [0.1, 0.2, 0.3, 0.4]
-    limits = {"xlim": (-0.2, 1.2), "ylim": (-0.12, 0.98), "aspect": "equal"}
+    limits = {
+        "xlim": (-0.2, 1.2),
+        "ylim": (-0.12, 0.98),
+        "aspect": "equal",
+    }
     sheet, axes = figures.sheet(height=3.7, subplot_kw=limits)
-    axes.tricontourf(*place(grid), change, levels=[-epsilon, epsilon], colors=[orange], alpha=0.3)
-    lines = axes.tricontour(*place(grid), jsd(grid, own), levels=levels, colors=figures.QUIET, linewidths=1)
+    axes.tricontourf(
+        *place(grid),
+        change,
+        levels=[-epsilon, epsilon],
+        colors=[orange],
+        alpha=0.3,
+    )
+    lines = axes.tricontour(
+        *place(grid),
+        jsd(grid, own),
+        levels=levels,
+        colors=figures.QUIET,
+        linewidths=1,
+    )
     ray = np.linspace(own, [0, 0.8, 0.2], 99)  # along which the lines are labelled
     at_level = [np.abs(jsd(ray, own) - level).argmin() for level in levels]
-    axes.clabel(lines, fmt="%.1f", manual=[tuple(place(ray[i])) for i in at_level])
-    axes.plot(*place(np.eye(3)[[0, 1, 2, 0]]), color=figures.INK, linewidth=1.4)
+    axes.clabel(
+        lines,
+        fmt="%.1f",
+        manual=[tuple(place(ray[i])) for i in at_level],
+    )
+    axes.plot(
+        *place(np.eye(3)[[0, 1, 2, 0]]),
+        color=figures.INK,
+        linewidth=1.4,
+    )
     axes.plot(*place(own), "o", color=figures.INK)
-    axes.plot(*place(far), "*", color=orange, markersize=17, markeredgecolor=figures.SHEET, zorder=5)
+    axes.plot(
+        *place(far),
+        "*",
+        color=orange,
+        markersize=17,
+        markeredgecolor=figures.SHEET,
+        zorder=5,
+    )
     x, y = place(far)
-    axes.text(x - 0.06, y, "optimum", ha="right", va="center_baseline", weight="bold", color=orange)
-    alone = expit(told["bias"] + contribution)  # p if one word has all the weight
+    axes.text(
+        x - 0.06,
+        y,
+        "optimum",
+        ha="right",
+        va="center_baseline",
+        weight="bold",
+        color=orange,
+    )
+    alone = expit(read["bias"] + contribution)  # p if one word has all the weight
     names = [f"{word}: p = {p:.2f}" for word, p in zip(toy["token"], alone, strict=True)]
-    labels = zip([*np.eye(3), own], [*names, "the model’s"], (-1, 1, -1, -1), strict=True)
+    labels = zip(
+        [*np.eye(3), own],
+        [*names, "the model’s"],
+        (-1, 1, -1, -1),
+        strict=True,
+    )
     for weights, name, up in labels:
         x, y = place(weights)
         axes.text(x, y + 0.08 * up, name, ha="center", va="center_baseline")
@@ -168,11 +299,17 @@ def claims(rows: pd.DataFrame, asks: dict[str, str]) -> HTML:
     free = rows["n_seeds"] - 1
     error = (rows["high"] - rows["low"]) / 2 / student.ppf(0.975, free)
     gap = rows["ours"] - rows["reported"]
-    p = pd.Series(student.sf(gap.where(rows["side"] == "above", -gap) / error, free), rows.index)
+    p = pd.Series(
+        student.sf(gap.where(rows["side"] == "above", -gap) / error, free),
+        rows.index,
+    )
     kept = p.groupby(rows["name"]).transform(lambda sets: holm(sets.to_numpy())) < 0.025
     cells = rows["ours"].map("{:.2f}".format) + np.where((rows["word"] == "holds") & ~kept, "°", "")
     kinds = rows.groupby("corpus")["data"].first()
-    order = sorted((name for name in SETS if name in kinds), key=lambda name: kinds[name] != "same")
+    order = sorted(
+        (name for name in SETS if name in kinds),
+        key=lambda name: kinds[name] != "same",
+    )
     heads = [(SETS[name], tables.PART.get(kinds[name], "")) for name in order]
     lines = {}
     for name, group in rows.assign(cell=cells).groupby("name"):

@@ -106,8 +106,8 @@ def points(
         ax=ax,
         **options,
     )
-    few = rows.query(f"n_seeds < {HEADLINE_SEEDS} or low.isna()")
-    ax.plot(few["mean"], few[line], "o", color=SHEET, markersize=5)
+    hollow = rows.query(f"n_seeds < {HEADLINE_SEEDS} or low.isna()")
+    ax.plot(hollow["mean"], hollow[line], "o", color=SHEET, markersize=5)
     bare(ax)
 
 
@@ -133,8 +133,8 @@ def beside_permuted(rows: pd.DataFrame, form: str, name: str, title: str, captio
     below FEWEST texts."""
     figure, axes = sheet(height=0.6 + 0.36 * len(rows))
     forest(axes, rows, "serrano")
-    few = rows[rows["documents"] < FEWEST]
-    axes.plot(few["mean"], few.index, "o", color=SHEET, markersize=5)
+    hollow = rows[rows["documents"] < FEWEST]
+    axes.plot(hollow["mean"], hollow.index, "o", color=SHEET, markersize=5)
     axes.axvline(0, color=INK, linewidth=1)
     texts = []
     for row in rows[rows["documents"] > 0].itertuples():

@@ -47,13 +47,24 @@ PLANTED = {
 """Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
 
 
-def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: Any) -> Run:
+def planted(
+    seed: int,
+    encoder: str = "average",
+    n_train: int = 600,
+    **fields: Any,
+) -> Run:
     """A run on texts in which one word decides; with a guide or a divergence its base is the trained one."""
     options = PLANTED | {"n_train": n_train}
     if fields.keys() & {"guide", "divergence"}:
         fields.setdefault("base", planted(seed))
     fields.setdefault("attention", "given" if "guide" in fields else "tanh")
-    return Run("planted", encoder, seed=seed, options=tuple(options.items()), **fields)
+    return Run(
+        "planted",
+        encoder,
+        seed=seed,
+        options=tuple(options.items()),
+        **fields,
+    )
 
 
 # ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
@@ -70,11 +81,16 @@ def book_areas() -> pd.DataFrame:
     return rows[rows["documents"] >= FEWEST]
 
 
-OWN = {"corpus": list(CORPORA), "encoder": "lstm", "attention": "tanh", "source": "archive"}
+OWN = {
+    "corpus": list(CORPORA),
+    "encoder": "lstm",
+    "attention": "tanh",
+    "source": "archive",
+}
 """The models of the verdict."""
 
 TASKS = ("babi_1", "babi_2")
-"""Questions about a story: judged by accuracy where the others are by F1."""
+"""Questions about a story: judged by accuracy where the controls are by F1."""
 
 
 def survivors() -> set[tuple[str, str]]:
@@ -93,20 +109,42 @@ def neighbours() -> pd.DataFrame:
     for test, columns in COUNTS.items():
         encoder = "average" if test == "gradients" else "lstm"
         for corpus in CORPORA:
-            tables = tables_of(corpus, encoder, "against" if test == "stable" else "documents")
+            tables = tables_of(
+                corpus,
+                encoder,
+                "against" if test == "stable" else "documents",
+            )
             for kind, count in columns.items():
                 values = [count(table) for table in tables]
                 if values:
                     low, high = crossed_interval(np.array(values))
-                    row = {"corpus": corpus, "test": test, "kind": kind, "value": np.mean(values)}
-                    rows.append(row | {"low": low, "high": high, "documents": len(values[0]), "n_seeds": len(values)})
+                    row = {
+                        "corpus": corpus,
+                        "test": test,
+                        "kind": kind,
+                        "value": np.mean(values),
+                    }
+                    rows.append(
+                        row
+                        | {
+                            "low": low,
+                            "high": high,
+                            "documents": len(values[0]),
+                            "n_seeds": len(values),
+                        }
+                    )
     return pd.DataFrame(rows)
 
 
 @cache
 def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     """A table of the archive for each seed that has the controls, of the texts that all of them keep."""
-    keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")["key"]
+    keys = index.runs(
+        corpus=corpus,
+        encoder=encoder,
+        attention="tanh",
+        source="archive",
+    )["key"]
     read = [store.rows_of(store.archive_folder(), layer, key) for key in keys]
     tables = [table.set_index("doc_id") for table in read if table is not None and "permuted_jsd" in table]
     if not tables:
@@ -170,7 +208,7 @@ COUNTS = {
     ),
 }
 """Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py). Gradients: of the model
-without context, the others of the BiLSTM."""
+without context, the controls of the BiLSTM."""
 
 
 # ---- the claims ------------------------------------------------------------------------------------------------------
@@ -186,14 +224,31 @@ KINDS = {"own": "own", "permuted": "permuted"}
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
     corpus, mean, low, high, n_seeds, documents (NaN: whole test sets), of (these in words)."""
-    found = pd.concat([*of_own(), of_cost(), *of_serrano(), of_neighbours(), *of_planted()], ignore_index=True)
-    return found.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
+    collected = pd.concat(
+        [
+            *of_own(),
+            of_cost(),
+            *of_serrano(),
+            of_neighbours(),
+            *of_planted(),
+        ],
+        ignore_index=True,
+    )
+    return collected.sort_values(
+        "corpus",
+        kind="stable",
+        key=lambda names: names.map(list(SETS).index),
+    )
 
 
 def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
     """Rows of `cells`: means over seeds by data set."""
     rows = over_seeds(rows, "corpus")
-    return rows.assign(claim=claim, kind=kind, of=[WHOLE.format(count) for count in rows["n_seeds"]])
+    return rows.assign(
+        claim=claim,
+        kind=kind,
+        of=[WHOLE.format(count) for count in rows["n_seeds"]],
+    )
 
 
 def of_own() -> list[pd.DataFrame]:
@@ -208,13 +263,23 @@ def of_own() -> list[pd.DataFrame]:
         "necessary": gaps("f1"),
     }
     led = derived.guided_scores(list(CORPORA)).pivot(index=["corpus", "seed"], columns="source", values="f1")
-    flat = fasttext(index.runs, corpus=list(CORPORA), encoder="average", attention="uniform", source="archive")
+    flat = fasttext(
+        index.runs,
+        corpus=list(CORPORA),
+        encoder="average",
+        attention="uniform",
+        source="archive",
+    )
     flat = flat.set_index(["corpus", "seed"])["f1_1"]
     away = of_claim("adversary guides", valued(led["adversary"] - flat))
     return [
         *(of_claim(claim, rows) for claim, rows in asked.items()),
         of_claim("guide", valued(led["own"] - led["uniform"])),
-        of_claim("guide", valued(led["permuted"] - led["uniform"]), "permuted"),
+        of_claim(
+            "guide",
+            valued(led["permuted"] - led["uniform"]),
+            "permuted",
+        ),
         away.assign(of="five networks, one adversary", n_seeds=1),  # what is drawn is the adversary
     ]
 
@@ -225,7 +290,14 @@ def valued(series: pd.Series) -> pd.DataFrame:
 
 def gaps(score: str) -> pd.DataFrame:
     """A score with attention minus that with uniform weights, trained so: corpus, seed, value."""
-    runs = in_pairs(index.runs, **OWN | {"corpus": [*CORPORA, *TASKS], "attention": ["tanh", "uniform"]})
+    runs = in_pairs(
+        index.runs,
+        **OWN
+        | {
+            "corpus": [*CORPORA, *TASKS],
+            "attention": ["tanh", "uniform"],
+        },
+    )
     runs["f1"] = runs["f1_1"].where(~runs["corpus"].isin(TASKS), runs["accuracy"])
     wide = runs.pivot(index=["corpus", "seed"], columns="attention", values=score)
     return valued(wide["tanh"] - wide["uniform"])
@@ -240,7 +312,10 @@ def of_cost() -> pd.DataFrame:
     alone = moved[moved["divergence"] == 0].set_index("base")["tvd"]
     most = moved.groupby("corpus")["divergence"].transform("max")
     led = moved[moved["divergence"] == most]
-    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["base"].map(alone))))
+    rows = of_claim(
+        "hard to move",
+        led.assign(value=np.log(led["tvd"] / led["base"].map(alone))),
+    )
     ends = ["mean", "low", "high"]
     rows[ends] = np.exp(rows[ends])
     return rows
@@ -250,10 +325,14 @@ def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
     own = own.rename(columns={"ours": "mean"}).assign(kind="own", of=WHOLE.format(5))
-    others = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
-    others = others.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
-    others = others.assign(claim=others["number"].map(ASKED), low=others["mean"], high=others["mean"])
-    return [own, others.assign(n_seeds=1, of="seed 10, stored texts")]
+    controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
+    controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
+    controls = controls.assign(
+        claim=controls["number"].map(ASKED),
+        low=controls["mean"],
+        high=controls["mean"],
+    )
+    return [own, controls.assign(n_seeds=1, of="seed 10, stored texts")]
 
 
 def of_neighbours() -> pd.DataFrame:
@@ -268,16 +347,28 @@ def of_neighbours() -> pd.DataFrame:
 
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
-    found = []
-    kinds: dict[str, dict[str, Any]] = {"planted": {}, "permuted": {"guide": "permuted"}}
+    collected = []
+    kinds: dict[str, dict[str, Any]] = {
+        "planted": {},
+        "permuted": {"guide": "permuted"},
+    }
     for kind, fields in kinds.items():
         gains = []
         for seed in SEEDS[:5]:
-            first, flat = (planted(seed, **fields), planted(seed, attention="uniform"))
+            first, flat = (
+                planted(seed, **fields),
+                planted(seed, attention="uniform"),
+            )
             first, flat = (obtain(run, traces=False).record["f1_1"] for run in (first, flat))
-            gains.append({"corpus": "planted", "seed": seed, "value": first - flat})
-        found.append(of_claim("necessary", pd.DataFrame(gains), kind))
-    return [*found, found[0].assign(claim="guide")]
+            gains.append(
+                {
+                    "corpus": "planted",
+                    "seed": seed,
+                    "value": first - flat,
+                }
+            )
+        collected.append(of_claim("necessary", pd.DataFrame(gains), kind))
+    return [*collected, collected[0].assign(claim="guide")]
 
 
 # ---- the rules -------------------------------------------------------------------------------------------------------
@@ -287,21 +378,28 @@ RULES = {"texts": FEWEST, "seeds": 5, "margin": 0.01, "corrected": True}
 whether its data sets are corrected together by Holm's method."""
 
 
-def answers(rows: pd.DataFrame, claim: dict, texts: int, seeds: int, margin: float, corrected: bool) -> pd.Series:
+def answers(
+    rows: pd.DataFrame,
+    claim: dict,
+    texts: int,
+    seeds: int,
+    margin: float,
+    corrected: bool,
+) -> pd.Series:
     """By data set: yes, no, undecided, 'too few', or 'depends' where definitions of oracle attention differ.
 
     rows: of `cells`, of one claim and one column; claim: of CLAIMS. Under RULES an answer is what the whole interval
     says, of several data sets after Holm's correction.
     """
     line = margin if claim.get("margin") else claim["line"]
-    few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
+    too_few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
     p = p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)
     if corrected:
-        for _, kind in p[~few].groupby(rows["kind"]):
+        for _, kind in p[~too_few].groupby(rows["kind"]):
             p[kind.index] = holm(kind.to_numpy())
     side = np.where(rows["mean"] > line, "above", "below")
     words = pd.Series(np.where(side == claim["side"], "yes", "no"), rows.index)
-    words = words.mask(~(p < LEVEL), "undecided").mask(few, "too few")
+    words = words.mask(~(p < LEVEL), "undecided").mask(too_few, "too few")
     return words.groupby(rows["corpus"], sort=False).agg(agreed)
 
 
@@ -314,10 +412,10 @@ def agreed(words: pd.Series) -> str:
 
 def every_answer(rules: dict) -> pd.DataFrame:
     """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
-    found = cells()
-    column = found["kind"].map(KINDS).fillna("oracle")
+    collected = cells()
+    column = collected["kind"].map(KINDS).fillna("oracle")
     said = []
-    for (name, kind), rows in found.groupby(["claim", column], sort=False):
+    for (name, kind), rows in collected.groupby(["claim", column], sort=False):
         words = answers(rows, CLAIMS[name], **rules)
         said += [(name, kind, corpus, word) for corpus, word in words.items()]
     return pd.DataFrame(said, columns=["claim", "column", "corpus", "word"])
@@ -335,7 +433,13 @@ def table(rules: dict) -> HTML:
                 continue
             words = said.loc[[(name, kind)]]
             three[kind] = {word: list(part["corpus"].map(SETS)) for word, part in words.groupby("word", sort=False)}
-        lines.append((claim, three, list(cells()[cells()["claim"] == name].itertuples())))
+        lines.append(
+            (
+                claim,
+                three,
+                list(cells()[cells()["claim"] == name].itertuples()),
+            )
+        )
     return HTML(page.PARTS.claims(lines, PAPERS))
 
 
@@ -349,23 +453,52 @@ def changed(rules: dict) -> pd.DataFrame:
 
 SHADES = {
     word: figures.COLOURS[name]
-    for word, name in {"yes": "yes", "no": "no", "undecided": "part", "depends": "part"}.items()
+    for word, name in {
+        "yes": "yes",
+        "no": "no",
+        "undecided": "part",
+        "depends": "part",
+    }.items()
 }
-SIGNS = {"yes": "yes", "no": "no", "undecided": "open", "depends": "varies", "too few": "few"}
-GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
+SIGNS = {
+    "yes": "yes",
+    "no": "no",
+    "undecided": "open",
+    "depends": "varies",
+    "too few": "few",
+}
+GROUPS = {
+    "own": "own weights",
+    "permuted": "permuted",
+    "oracle": "oracle attention",
+}
 
 Cell = tuple[float, float, str, str, str, float]
 """Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched) and how much of it."""
 
 
-def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float, str, str]], height: float) -> Any:
+def grid(
+    rows: list[tuple[str, str]],
+    cells: list[Cell],
+    heads: list[tuple[float, str, str]],
+    height: float,
+) -> Any:
     """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
     sheet, axes = figures.sheet(height=height)
     for row, (line, colour) in enumerate(rows):
         axes.text(-0.45, row - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
     for y, x, value, word, colour, much in cells:
         look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
-        axes.add_patch(mpl.patches.Rectangle((x - 0.47, y - 0.37), 0.94, 0.55, edgecolor=figures.RULE, lw=0, **look))
+        axes.add_patch(
+            mpl.patches.Rectangle(
+                (x - 0.47, y - 0.37),
+                0.94,
+                0.55,
+                edgecolor=figures.RULE,
+                lw=0,
+                **look,
+            )
+        )
         axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=8.8)
         axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=7.2)
     for x, head, below in heads:
@@ -380,8 +513,8 @@ def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float
 def matrix(rules: dict) -> tuple[Any, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
     said = every_answer(rules)
-    found = cells().assign(column=cells()["kind"].map(KINDS).fillna("oracle"))
-    said = said.merge(found.groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
+    collected = cells().assign(column=cells()["kind"].map(KINDS).fillna("oracle"))
+    said = said.merge(collected.groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
     claims, columns = list(CLAIMS), list(GROUPS)
     drawn: list[Cell] = []
@@ -393,9 +526,24 @@ def matrix(rules: dict) -> tuple[Any, str]:
             column_of = CORPORA.index(row.corpus) if row.corpus in CORPORA else i  # Serrano & Smith's sets
             value = number(row.mean, ".2f").replace("0.", ".")
             x = column_of + 4.3 * columns.index(column)
-            drawn.append((claims.index(name), x, value, SIGNS[row.word], SHADES.get(row.word, ""), 0.25))
+            drawn.append(
+                (
+                    claims.index(name),
+                    x,
+                    value,
+                    SIGNS[row.word],
+                    SHADES.get(row.word, ""),
+                    0.25,
+                )
+            )
             told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
-    lines = [(claim["says"].rstrip("."), figures.COLOURS.get(claim["paper"], figures.INK)) for claim in CLAIMS.values()]
+    lines = [
+        (
+            claim["says"].rstrip("."),
+            figures.COLOURS.get(claim["paper"], figures.INK),
+        )
+        for claim in CLAIMS.values()
+    ]
     heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
     return grid(lines, drawn, heads, 9.6), "; ".join(told)
 
@@ -415,14 +563,30 @@ def told() -> pd.DataFrame:
     """How well each test tells good attention from the same weights permuted: columns measure, good (of KNOWN), value,
     least and most (over data sets, or the interval), documents."""
     rows = book_areas().query("statistic == 'beside'")
-    found = rows.groupby(["measure", "definition"], as_index=False).agg(
-        value=("value", "mean"), least=("value", "min"), most=("value", "max"), documents=("documents", "min")
+    collected = rows.groupby(["measure", "definition"], as_index=False).agg(
+        value=("value", "mean"),
+        least=("value", "min"),
+        most=("value", "max"),
+        documents=("documents", "min"),
     )
     words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
     words = words[(words["encoder"] == "average") == (words["measure"] == "gradients")]
     words = words.query("encoder != 'transformer'").rename(columns={"strength": "good", "low": "least", "high": "most"})
-    made = pd.DataFrame({"measure": list(pairs_won()), "good": "made", "value": pairs_won().values()})
-    return pd.concat([found.rename(columns={"definition": "good"}), words, made], ignore_index=True)
+    made_up = pd.DataFrame(
+        {
+            "measure": list(pairs_won()),
+            "good": "made",
+            "value": pairs_won().values(),
+        }
+    )
+    return pd.concat(
+        [
+            collected.rename(columns={"definition": "good"}),
+            words,
+            made_up,
+        ],
+        ignore_index=True,
+    )
 
 
 @cache
@@ -505,14 +669,30 @@ def strata() -> tuple[Any, str]:
             for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
                 part = rows[(rows["test"] == test) & (rows["encoder"] == encoder) & (rows["corpus"] == corpus)]
                 x = part["x"] + 0.12 * (i - 1)
-                error = [part["value"] - part["low"], part["high"] - part["value"]]
-                axes.errorbar(x, part["value"], error, fmt=mark + "-", color=figures.COLOURS[encoder], ms=5, lw=1)
+                error = [
+                    part["value"] - part["low"],
+                    part["high"] - part["value"],
+                ]
+                axes.errorbar(
+                    x,
+                    part["value"],
+                    error,
+                    fmt=mark + "-",
+                    color=figures.COLOURS[encoder],
+                    ms=5,
+                    lw=1,
+                )
         pair[0].set_title(title, loc="left")
     for mark, corpus in zip("osD", CORPORA[:3], strict=True):
         panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
     sheet.legend(loc="outside upper center", ncols=3)
     for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
-        axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
+        axes.set(
+            xticks=range(5),
+            xticklabels=STRATA,
+            ylim=(0, 1),
+            xlabel=encoder,
+        )
         axes.tick_params(axis="x", labelsize=8)
     said = [
         f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.x]}: {row.value:.2f}" for row in rows.itertuples()

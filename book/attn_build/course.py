@@ -138,13 +138,15 @@ def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercis
 
 
 def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """Parameters, the imports before, and *In ten lines* up to its first visible cell that prints; or nothing."""
+    """Parameters, the imports and functions before, and *In ten lines* up to its first visible cell that prints; or
+    nothing."""
     head = next((i for i, cell in enumerate(cells) if "## In ten lines" in cell.source), None)
     at = next((i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]), None)
     if head is None or at is None:
         return []
     parsed = [statement for cell in codes(cells[:head]) for statement in ast.parse(cell.source).body]
-    imports = [ast.unparse(statement) for statement in parsed if isinstance(statement, ast.Import | ast.ImportFrom)]
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef)
+    imports = [ast.unparse(statement) for statement in parsed if isinstance(statement, kinds)]
     guard = cells[at + 1].source
     taken = [new_code_cell(cells[at].source), folded("\n".join([guard, *imports]))]
     for cell in codes(cells[max(head, at + 1) + 1 :]):

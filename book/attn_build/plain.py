@@ -246,6 +246,16 @@ def strike(notebook: NotebookNode) -> bool:
         struck.update(hit)
         return PARTS.struck(text[0]) if hit else text[0]
 
+    rewrite(notebook, outputs, sentence)
+    for output in outputs:
+        if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
+            output["data"]["text/html"] = ""
+    return bool(says)
+
+
+def rewrite(notebook: NotebookNode, outputs: list[NotebookNode], sentence: Callable[[re.Match], str]) -> None:
+    """Put sentence(match) in the place of each sentence of the text and of the figures' titles and captions."""
+
     def mended(text: str) -> str:
         return TAG_OR_TEXT.sub(lambda piece: piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0]), text)
 
@@ -255,10 +265,6 @@ def strike(notebook: NotebookNode) -> bool:
     for output in outputs:
         if "<figure" in html_of(output):
             output["data"]["text/html"] = mended(html_of(output))
-    for output in outputs:
-        if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
-            output["data"]["text/html"] = ""
-    return bool(says)
 
 
 def html_of(output: NotebookNode) -> str:
