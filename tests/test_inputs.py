@@ -77,17 +77,7 @@ def file(name: str, content: str | bytes):
     return put
 
 
-grid, tweets = partial(file, "grid.yml"), partial(file, "data/adr/adr_dataset.csv")
-
-
-def mimic(codes: str, notes: str):
-    heads = "hadm_id,icd9_code\n", "hadm_id,chartdate,category,description,iserror,text\n"
-
-    def put(place: Path) -> None:
-        file("data/mimic/DIAGNOSES_ICD.csv", heads[0] + codes)(place)
-        file("data/mimic/NOTEEVENTS.csv", heads[1] + notes)(place)
-
-    return put
+grid = partial(file, "grid.yml")
 
 
 def broken_record(place: Path) -> None:
@@ -101,9 +91,7 @@ def broken_record(place: Path) -> None:
 PLANTED = "run --corpus planted --encoder average --epochs 1"
 SST, SWEEP = "run --corpus sst --seed 3", "sweep grid.yml --dry-run"
 WHOLE = "must be a whole number from"
-TWEETS = "text,label\n" + "".join(f"a pill number {n} helps me sleep,{n % 2}\n" for n in range(40))
 
-NOTE = '1,2101-01-01,Discharge summary,Report,,"x\ny"\n'
 
 FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--corpus ssst": "unknown corpus 'ssst'; did you mean sst? known: planted, sst, ",
@@ -167,21 +155,7 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet cannot be read ("),
 }
 
-OWN_CSV = {
-    "one tweet": ("adr", tweets("text,label\na pill a day helps me,1\n"), "1 documents are too few to be split"),
-    "no head": ("adr", tweets("a pill,1\n"), "lacks the column 'text'"),
-    "no tweets": ("adr", tweets("text,label\n"), "holds no records"),
-    "mixed": ("adr", tweets("text,label\né,1\né,0\n".encode() + b"\xe9,1\n"), "line 4 is no UTF-8"),
-    "no test part": ("adr", tweets("text,label,exp_split\nx,0,train\n"), "has the splits train; train, dev and"),
-    "a comma too many": ("adr", tweets("text,label\na,b,1\n"), "record 1 has 3 columns, not the 2"),
-    "an open quote in the last column": ("adr", tweets('label,text\n1,a\n1,"a\n0,b\n'), "unexpected end of data"),
-    "HADM_ID 100.0": ("anemia", mimic("100.0,2851\n" * 9999, ""), "record 1: HADM_ID is no whole number (9999 such"),
-    "no HADM_ID": ("anemia", mimic("1,2851\n", NOTE.replace("1,", ",", 1)), "HADM_ID is no whole number (1 such"),
-    "a note cut short": ("anemia", mimic("1,2851\n", NOTE + "1,2101"), "record 2 has 2 columns, not the 6"),
-    "ISERROR maybe": ("anemia", mimic("1,2851\n", NOTE.replace(",,", ",maybe,")), "ISERROR is neither empty nor 1"),
-    "no summary": ("anemia", mimic("100,2851\n", NOTE), "holds no discharge summary"),
-    "no admission lists": ("diabetes", mimic("1,2851\n", NOTE), "train_50_hadm_ids.csv is not there"),
-}
+OWN_CSV = {}
 
 OTHERS = {
     "vectors with NaN": (

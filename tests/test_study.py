@@ -429,8 +429,8 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
 
 @pytest.mark.slow
 def test_an_encoder_of_the_readers_and_long_texts():
-    attn_lab.register_encoder("average again", Average, version="1", times_hidden=1)
-    study = attn_lab.study(films(60, length=420), encoder="average again", epochs=1, progress=False)
+    attn_lab.register_encoder("average_again", Average, version="1", times_hidden=1)
+    study = attn_lab.study(films(60, length=420), encoder="average_again", epochs=1, progress=False)
     assert len(study.traces[0].words(0)) == 400 and "60 cut after 400 words" in repr(study)
 
 

@@ -166,7 +166,7 @@ def study(
 
     Examples
     --------
-    >>> import attn_core, pandas as pd
+    >>> import attn_lab, pandas as pd
     >>> words = ["good", "bad"]
     >>> reviews = [f"a {words[i % 2]} film, number {i}" for i in range(60)]
     >>> frame = pd.DataFrame({"review": reviews, "liked": [1, 0] * 30})
