@@ -366,8 +366,8 @@ def grid(rows: list[tuple[str, str]], cells: list[Cell], heads: list[tuple[float
     for y, x, value, word, colour, much in cells:
         look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
         axes.add_patch(mpl.patches.Rectangle((x - 0.47, y - 0.37), 0.94, 0.55, edgecolor=figures.RULE, lw=0, **look))
-        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=8.8)
-        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=7.2)
+        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=9.2)
+        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=8.2)
     for x, head, below in heads:
         axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
         axes.text(x, -0.85, below, fontsize=7.8, color=figures.QUIET).set_in_layout(False)
