@@ -1,7 +1,7 @@
 """The look of the book's figures, and what several pages draw.
 
-A figure is inline SVG between its message as title and a caption. At 4.8 inches, 10.5 points are 11 px on a phone and
-16 px on a desk.
+A figure is inline SVG between its message as title and a caption. At 4.8 inches, 9.6 points are 10 px on a phone and
+19 px on a desk.
 """
 
 import html

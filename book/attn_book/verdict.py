@@ -499,8 +499,8 @@ def grid(
                 **look,
             )
         )
-        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=8.8)
-        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=7.2)
+        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=9.2)
+        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=8.2)
     for x, head, below in heads:
         axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
         axes.text(x, -0.85, below, fontsize=7.8, color=figures.QUIET).set_in_layout(False)
