@@ -126,18 +126,24 @@ const attn = (() => {
     const b = y / HIGH, c = x - b / 2, inside = [1 - b - c, b, c].map(v => Math.max(0, v));
     return inside.map(v => v / sum(inside));
   }
-  /* Attentions at JSD `level` from `a`, or on the triangle's edge where that is nearer: on the way there JSD grows. */
+  /* Attentions at JSD `level` from `a`, as lines of points: on the way from `a` to any point of the edge JSD grows. */
   function contour(a, level, rays = 240) {
-    return Array.from({ length: rays + 1 }, (_, k) => {
+    const lines = [[]];
+    for (let k = 0; k <= rays; k++) {
       const way = (3 * k) / rays, edge = Math.floor(way) % 3, end = corner(3, edge, 1 - (way % 1), (edge + 1) % 3);
       const at = r => a.map((x, t) => x + r * (end[t] - x));
+      if (jsd(a, end) < level) {
+        lines.push([]);
+        continue;
+      }
       let low = 0, high = 1;
       for (let i = 0; i < 30; i++) {
         const middle = (low + high) / 2;
         jsd(a, at(middle)) < level ? (low = middle) : (high = middle);
       }
-      return at(high);
-    });
+      lines.at(-1).push(at(high));
+    }
+    return lines.filter(line => line.length > 1);
   }
   /* The corners of what of the triangle lies within a band, one after the other. */
   const strip = (d, edges) => [0, 1, 2].flatMap(i => [...inside(d, edges, i), ...ends(d, edges, i, (i + 1) % 3)]);
@@ -577,11 +583,11 @@ if (typeof document !== "undefined") {
     };
     const put = (circle, a) => spot(a).forEach((v, i) => circle.setAttribute(i ? "cy" : "cx", v));
     for (const side of [ground, frame]) side.setAttribute("d", `${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`);
-    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) {
-      const points = attn.contour(d.a, level), within = points.filter(point => Math.min(...point) > 1e-6);
-      frame.before(drawn("path", { d: line(points), class: "level" }));
-      if (within.length) label(level, ...spot(within[Math.floor(within.length / 2)]), "quiet");
-    }
+    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+      attn.contour(d.a, level).sort((one, other) => other.length - one.length).forEach((points, i) => {
+        frame.before(drawn("path", { d: line(points), class: "level" }));
+        if (!i) label(level, ...spot(points[Math.floor(points.length / 2)]), "quiet");
+      });
     attn.alone(d).forEach((p, t) => {
       const [x, y] = spot(attn.corner(3, t));
       label(`${d.w[t]}: p = ${p.toFixed(2)}`, x, y + (t === 1 ? -5 : 9));
