@@ -78,11 +78,8 @@ def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
         verdicts = [*rules["verdict"]]
         held, undecided = verdicts.count("holds"), verdicts.count("undecided")
-        colour = "part"
-        if not held:
-            colour = "quiet" if undecided == len(rules) else "no"
-        elif held == len(rules):
-            colour = "yes"
+        whole = {held: "yes", undecided: "quiet"}.get(len(rules))
+        colour = whole or ("part" if held else "no")
         ours = rules.set_index("corpus")["ours"].reindex(sets)
         control = permuted[permuted["number"] == name].set_index("label")["permuted"].reindex(controls)
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
