@@ -41,6 +41,5 @@ def threads(count: int) -> Iterator[None]:
 def fitting(device: torch.device, at_most: int) -> int:
     """How many of `at_most` tokens or texts are read side by side: on a GPU by its free memory, see `PLENTY`."""
     if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
-        at_most = min(at_most, at_most * free // PLENTY)
+        at_most = min(at_most, at_most * torch.cuda.mem_get_info(device)[0] // PLENTY)  # of free and of all bytes
     return max(1, at_most)

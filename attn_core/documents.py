@@ -15,10 +15,6 @@ UNKNOWN = 1
 START = 2
 END = 3
 
-CLS = 101
-SEP = 102
-"""What START and END are among MiniLM's word pieces; pads are 0 as everywhere."""
-
 RAGGED = (
     ("ids", "offsets"),
     ("query_ids", "query_offsets"),

@@ -14,6 +14,8 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
 
 from typing import TYPE_CHECKING
 
+from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.permutation import permutation
 from attn_core.traces import Traces
 from attn_core.version import __version__ as __version__
 from attn_lab.data.catalogue import Corpus
@@ -23,8 +25,6 @@ from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 
 if TYPE_CHECKING:
-    from attn_core.experiments.adversarial import adversarial
-    from attn_core.experiments.permutation import permutation
     from attn_core.tracing import trace
     from attn_lab.studies.check import check
     from attn_lab.studies.heat_map import heat_map
@@ -54,14 +54,6 @@ __all__ = [
 
 def __getattr__(name: str):
     """Names that need torch, imported when they are first asked for: the others do without."""
-    if name == "permutation":
-        from attn_core.experiments.permutation import permutation
-
-        return permutation
-    if name == "adversarial":
-        from attn_core.experiments.adversarial import adversarial
-
-        return adversarial
     if name == "trace":
         from attn_core.tracing import trace
 

@@ -47,7 +47,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book.verdict import CORPORA, tables_of
-from attn_core.experiments.adversarial import exact
+from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import crossed_interval
 from attn_core.traces import Traces, maxima, totals

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, softmax
 
-from attn_core.documents import CLS, SEP
+from attn_lab.data.pieces import CLS, SEP
 from attn_lab.more import piecewise
 from attn_lab.runs import sentence
 from attn_lab.runs.compute import inputs_of

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.documents import Documents
-from attn_core.experiments.adversarial import exact, expand
+from attn_core.experiments.optimum import exact, expand
 from attn_core.traces import sigmoid
 from attn_lab.data import encode
 from attn_lab.data.arrays import to_ids

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attn_core.errors import AttnError
-from attn_core.experiments.adversarial import adversarial, ceiling, ceilings, exact, expand, mirrored
+from attn_core.experiments.adversarial import adversarial, ceiling, ceilings, mirrored
+from attn_core.experiments.optimum import exact, expand
 from attn_core.experiments.search import search
 from attn_core.measures import LN2, jsd, jsd_ragged
 from attn_core.traces import Traces, sigmoid

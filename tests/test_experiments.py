@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
+from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_lab.more.tables import ATTENTION_BINS, asked, attention_bin, document_table, edges, summary_table
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from attn_core.documents import SEP, Documents, pad
+from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.models.classifier import real_tokens
 from attn_core.tracing import forward, inputs, trace
 from attn_lab import Run
 from attn_lab.data import encode, pieces
+from attn_lab.data.pieces import SEP
 from attn_lab.more import piecewise
 from attn_lab.more.minilm import MiniLM
 from attn_lab.runs import families, index, store

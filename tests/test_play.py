@@ -11,7 +11,8 @@ from conftest import toy_traces
 
 from attn_book import play
 from attn_core.errors import AttnError
-from attn_core.experiments.adversarial import ceiling, exact
+from attn_core.experiments.adversarial import ceiling
+from attn_core.experiments.optimum import exact
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid

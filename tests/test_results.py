@@ -5,8 +5,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
+from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
 from attn_lab.data import catalogue

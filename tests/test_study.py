@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 import attn_lab
 from attn_build.sources import write_notebook
-from attn_core.documents import SEP
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
 from attn_core.tracing import inputs
@@ -26,6 +25,7 @@ from attn_lab.cli import app
 from attn_lab.cli.pages import outputs
 from attn_lab.data import encode, pieces
 from attn_lab.data.files import cache_folder
+from attn_lab.data.pieces import SEP
 from attn_lab.data.tables import encoding_of
 from attn_lab.runs import families
 from attn_lab.studies.numbers import summary

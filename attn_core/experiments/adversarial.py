@@ -13,13 +13,11 @@ from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from attn_core.experiments import draws as random
-from attn_core.experiments.optimum import exact, expand, sparse
+from attn_core.experiments.optimum import exact, sparse
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
 from attn_core.measures import jsd_point, jsd_ragged
 from attn_core.traces import Traces, has_one_logit
-
-__all__ = ["adversarial", "exact", "expand", "select"]
 
 
 def adversarial(
@@ -58,8 +56,7 @@ def adversarial(
         columns |= {"jsd_search": searched["jsd"], "tvd_search": searched["tvd"]}
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
-        columns["jsd_exact"] = optimum["jsd_exact"]
-        columns["tvd_exact"] = optimum["tvd_exact"]
+        columns |= dict(optimum[["jsd_exact", "tvd_exact"]])
         columns["n_support"] = np.where(optimum["j"] < 0, 1, 2)
         columns["jsd_shuffled"] = exact(shuffled, epsilon)["jsd_exact"]
     else:

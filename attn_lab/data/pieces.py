@@ -13,13 +13,17 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from attn_core.documents import CLS, SEP, Documents, Encoded
+from attn_core.documents import Documents, Encoded
 from attn_core.errors import AttnError
 from attn_lab.data import files
 from attn_lab.data.arrays import counts, fingerprint
 from attn_lab.data.catalogue import corpus as entry_of
 from attn_lab.data.cleaning import strip_post
 from attn_lab.data.tables import read
+
+CLS = 101
+SEP = 102
+"""What START and END are among MiniLM's word pieces; pads are 0 as everywhere."""
 
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of model.safetensors."""

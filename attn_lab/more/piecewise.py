@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from attn_core.documents import CLS, SEP, Documents
+from attn_core.documents import Documents
 from attn_core.experiments.correlation import tops
 from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces, each_alone
 from attn_core.tracing import forward
+from attn_lab.data.pieces import CLS, SEP
 from attn_lab.more.echo import echo, elsewhere
 from attn_lab.more.rankings import agreement, without_each
 

@@ -18,13 +18,14 @@ from numpy import ndarray
 from scipy.special import softmax
 from tqdm import tqdm
 
-from attn_core.documents import CLS, SEP, Documents, Encoded
+from attn_core.documents import Documents, Encoded
 from attn_core.errors import AttnError
 from attn_core.traces import Arrays, Traces, one_logit, sigmoid, with_ties
 from attn_lab.data import catalogue, encode, encoding, pieces
 from attn_lab.data.arrays import to_ids
 from attn_lab.data.cleaning import clean_typed, contractions, mask_digits
 from attn_lab.data.files import found
+from attn_lab.data.pieces import CLS, SEP
 from attn_lab.runs import store
 from attn_lab.runs.run import PRETRAINED, Run, from_dict
 
@@ -291,7 +292,8 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
     and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, echo (share of words
     that alone give the decision), and a line to print.
     """
-    from attn_core.experiments.adversarial import ceiling, exact, expand
+    from attn_core.experiments.adversarial import ceiling
+    from attn_core.experiments.optimum import exact, expand
 
     tokens, is_known, traces = sentence_traces(text, run)
     optimum = exact(traces, epsilon)

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from attn_book import figures
 from attn_book.fasttext import newest
-from attn_core.experiments.adversarial import ceilings, exact, shuffles
+from attn_core.experiments.adversarial import ceilings, shuffles
+from attn_core.experiments.optimum import exact
 from attn_core.traces import Traces
 from attn_lab import Run, obtain
 from attn_lab.more.best_permutation import best_permutation
