@@ -16,7 +16,7 @@ def widget(
 
     kind: 'move', sentences whose attention a reader can move, in three encoders (misread: text -> what a reader should
     know of it; path: with the steps guess, shuffle, switch the encoder, shuffle, why; epsilon: by how much the farthest
-    attention may change p; own: with a line for the reader's own sentence), 'erase', 'strips', 'triangle', 'tiles' or
+    attention may change p; own: with a line for the reader's own sentence), 'erase', 'strips', 'triangle' or 'tiles'.
     paper: HTML without a script and on paper, by default a picture of the first sentence.
     """
     from IPython.display import HTML, display

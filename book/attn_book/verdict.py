@@ -118,22 +118,10 @@ def neighbours() -> pd.DataFrame:
                 values = [count(table) for table in tables]
                 if values:
                     low, high = crossed_interval(np.array(values))
-                    row = {
-                        "corpus": corpus,
-                        "test": test,
-                        "kind": kind,
-                        "value": np.mean(values),
-                    }
-                    rows.append(
-                        row
-                        | {
-                            "low": low,
-                            "high": high,
-                            "documents": len(values[0]),
-                            "n_seeds": len(values),
-                        }
-                    )
-    return pd.DataFrame(rows)
+                    size = len(values[0]), len(values)
+                    rows.append((corpus, test, kind, np.mean(values), low, high, *size))
+    names = ["corpus", "test", "kind", "value", "low", "high", "documents", "n_seeds"]
+    return pd.DataFrame(rows, columns=names)
 
 
 @cache
