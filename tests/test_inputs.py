@@ -28,7 +28,7 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.models.classifier import to_arrays
 from attn_lab import load_weights, trace
 from attn_lab.cli import join_pairs, main
-from attn_lab.data import files, official, vectors
+from attn_lab.data import encode, files, official, vectors
 from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
 from attn_lab.runs import store, sweep
@@ -290,14 +290,34 @@ class Full(io.FileIO):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_full_disk_leaves_nothing_half_written(place, monkeypatch, capsys):
-    monkeypatch.setattr(os, "fdopen", lambda handle, mode: Full(handle, "w"))
+@pytest.mark.parametrize("whole", [0, 2], ids=["weights", "run"])
+def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, capsys):
+    room, opened = iter([True] * whole), os.fdopen
+    monkeypatch.setattr(os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w"))
     code, _, lines = spoken(capsys, f"{PLANTED} --set options.n_train=60")
-    assert code in (1, 2) and "No space left" in lines[-1] and "ATTN_CACHE" in lines[-1]
-    assert {Path(path).suffix for path in written(place)} <= {".lock"}
+    assert code in (1, 2) and "No space left" in lines[-1] and "make room" in lines[-1]
+    left = [Path(path) for path in written(place)]
+    assert not [path for path in left if "@" in path.name or path.parent.name == "runs"]
 
 
 # ---- right -----------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_windows_are_the_same(place, capsys):
+    """Tables, word vectors and grids with the line ends of Windows."""
+    rooms = [f"Mary went to room {n}.,Where is Mary?,{('kitchen', 'garden')[n % 2]}" for n in range(40)]
+    found = []
+    for end in ("\n", "\r\n"):
+        for split in ("train", "test"):
+            file(f"data/babi_1/{split}.csv", end.join(["passage,question,answer", *rooms, ""]))(place)
+        words = "".join(f"{word} 0.5 -0.25\n" for word in encode("babi_1").vocabulary[4:])
+        file("words.vec", words.replace("\n", end))(place)
+        grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
+        assert "0 of 2 runs stored" in spoken(capsys, SWEEP)[1]
+        typed = "run --corpus babi_1 --encoder average --epochs 1 --vectors words.vec --fresh --json"
+        _, out, _ = spoken(capsys, typed)
+        found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
