@@ -184,7 +184,7 @@ class Summed(Pointer):
     """Words are numbers. Each has an effect, whose sum is the logit, and a weight, both drawn; in some of 60 texts of
     20 words the largest weight is on the largest effect."""
 
-    texts = [" ".join(map(str, row)) for row in np.arange(1200).reshape(60, 20)]
+    texts = tuple(" ".join(map(str, row)) for row in np.arange(1200).reshape(60, 20))
 
     def __init__(self, seed, planted):
         rng = np.random.default_rng(seed)

@@ -20,7 +20,8 @@ TOLD_OFTEN = {
     "single-state agreement, SST, another training's states": "one-word others, one-word-controls trained_other",
     "single-state agreement, SST, as a table has it": "one-word-controls reads_own, transformer reads_own",
     "permuting changes SST by less than 0.1": """
-        index little_sst, verdict little_own, teaching little_sst, jain/04-2-1-permutation sst, robustness little_sst""",
+        index little_sst, verdict little_own, teaching little_sst, jain/04-2-1-permutation sst,
+        robustness little_sst""",
     "permuting changes IMDB by less than 0.1": """
         index little_imdb, teaching little_imdb, jain/04-2-1-permutation imdb, one-word-controls imdb_lstm""",
     "own weights change more than permuted ones, SST": "index wins_sst, verdict wins_sst",

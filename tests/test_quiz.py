@@ -40,7 +40,7 @@ def right(question):
 def test_there_are_questions_of_every_kind(questions):
     assert {one.get("type") for one in questions.values()} == {*SINGLE, "cloze", "essay"}
     assert sum(name.startswith("statement") for name in questions) == 10
-    assert len(questions.keys() & ANSWERS.keys()) >= 30
+    assert len(questions.keys() & ANSWERS.keys()) >= 35
 
 
 def test_every_question_has_a_text_without_roles_and_points(questions):
