@@ -68,6 +68,7 @@ def test_the_bilstm_has_the_numbers_of_the_experiments(checked, traces):
     for name, column in (("order", "fraction_attention"), ("order, by chance", "fraction_random")):
         np.testing.assert_allclose(checked.documents[name], erased[column])
     np.testing.assert_allclose(checked.traces.leave_one_out, traces.leave_one_out, atol=1e-5)
+    np.testing.assert_allclose(checked.traces.attention, traces.attention, atol=1e-6)
     np.testing.assert_allclose(checked.traces.contribution, traces.contribution + traces.bias, atol=1e-5)
     assert checked.not_run == {} and set(checked.table["side"]) == {0}, "forty texts are too few"
 
@@ -169,6 +170,49 @@ def test_a_share_is_told_from_chance_where_the_exact_tail_is_below_a_fortieth(hi
     low, high = share_interval(np.array([hits], float), np.array(chance))
     assert int(low > np.mean(chance)) - int(high < np.mean(chance)) == told
     assert low <= np.mean(hits) <= high
+
+
+@pytest.mark.parametrize("chance", [np.full(12, 1 / 20), np.full(60, 0.97), np.linspace(0.02, 0.5, 25)])
+def test_hits_by_chance_are_seldom_told_from_chance_on_either_side(chance):
+    hits = np.random.default_rng(0).random((400, len(chance))) < chance
+    ends = np.array([share_interval(row[None].astype(float), chance) for row in hits])
+    assert (ends[:, 0] > chance.mean()).mean() <= 0.03
+    assert (ends[:, 1] < chance.mean()).mean() <= 0.03
+
+
+class Summed(Pointer):
+    """Words are numbers. Each has an effect, whose sum is the logit, and a weight, both drawn; in some of 60 texts of
+    20 words the largest weight is on the largest effect."""
+
+    texts = tuple(" ".join(map(str, row)) for row in np.arange(1200).reshape(60, 20))
+
+    def __init__(self, seed, planted):
+        rng = np.random.default_rng(seed)
+        self.effects, self.weights = rng.normal(size=1200), rng.gamma(1, size=1200)
+        important = abs(self.effects.reshape(60, 20)).argmax(1) + np.arange(0, 1200, 20)
+        self.weights[important[rng.random(60) < planted]] = 99
+
+    def read(self, texts):
+        words = np.array(texts, int)
+        weights = self.weights[words]
+        return weights / weights.sum(1, keepdims=True), self.effects[words].sum(1, keepdims=True) / 5
+
+
+def sides(models, planted):
+    """Test -> of each model, on which side of chance it is."""
+    return pd.DataFrame(
+        check(Summed(seed, planted), Summed.texts, progress=False).table["side"] for seed in range(models)
+    )
+
+
+def test_attention_drawn_at_random_is_seldom_told_from_chance_on_either_side():
+    told = sides(400, planted=0.0)
+    assert {"top word", "moved", "ranks"} == {*told}
+    assert (told == 1).mean().max() <= 0.05 and (told == -1).mean().max() <= 0.05
+
+
+def test_an_attention_that_is_on_the_most_important_word_of_most_texts_is_found():
+    assert (sides(60, planted=0.6)["top word"] == 1).mean() >= 0.8
 
 
 # ---- what is no explanation, and no answer ---------------------------------------------------------------------------
@@ -292,6 +336,7 @@ def test_the_words_behind_a_sink_are_tested_apart():
     assert table.loc["top word", ["value", "side"]].tolist() == [0, -1]
     assert table.loc["top word behind the first", ["value", "side"]].tolist() == [1, 1]
     assert table.loc["top word behind the first", "chance"] == pytest.approx(1 / 8)
+    assert "top word behind the first" not in check(Pointer("good"), texts_with_a_cue(), progress=False).table.index
 
 
 # ---- models of the library transformers, small and of random weights -------------------------------------------------

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
+from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import correlation, tops
 from attn_core.traces import Traces
 
@@ -24,7 +25,10 @@ def test_by_hand():
         gradient=np.array([0.1, -0.3, 0.2, -0.4], np.float32),
         leave_one_out=np.array([-0.4, 0.3, 0.2, -0.1], np.float32),
     )
-    row = correlation(traces).iloc[0]
+    drawn = (random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0] for seed in range(999))
+    rising = next(seed for seed, scores in enumerate(drawn) if (np.diff(scores) > 0).all())
+    row = correlation(traces, rising).iloc[0]
+    assert row["tau_attention_random"] == 1
     assert row[["doc_id", "label", "predicted", "n"]].tolist() == [7, 1, 1, 4]
     assert row["tau_attention_gradient"] == pytest.approx(4 / 6)
     assert row["p_attention_gradient"] == pytest.approx(8 / 24)

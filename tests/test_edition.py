@@ -76,6 +76,16 @@ def test_a_reader_of_the_chain_meets_little_code():
     assert not drawing, drawing
 
 
+SEABORN = re.compile(r"\bsns\.|figures\.(?:points|dots|forest|toy_bars)\(")
+"""What seaborn draws, on a page or by attn_book.figures."""
+
+
+def test_figures_are_drawn_by_seaborn():
+    cells = [cell for page in sources.pages(ROOT) for cells in parts(page)[1:] for cell in cells]
+    drawn = [cell for cell in cells if "figures.show(" in cell and SEABORN.search(cell)]
+    assert len(drawn) >= 15, len(drawn)
+
+
 @pytest.mark.parametrize("page", CHAIN)
 def test_a_page_of_the_chain_is_plain(page):
     text = sources.pages(ROOT)[page].read_text(encoding="utf-8")

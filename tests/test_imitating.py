@@ -106,6 +106,23 @@ def test_the_gradient_is_that_of_finite_differences():
             assert gradient[place].item() == pytest.approx(expected, rel=1e-5, abs=1e-7), name
 
 
+def test_a_step_descends_the_loss_that_the_traces_tell(data, matrix):
+    torch.manual_seed(0)
+    model, guide = build("average", "tanh", matrix), build("average", "tanh", matrix)
+    documents, rows = data.splits["train"], np.arange(20)
+    theirs = forward(guide, documents)
+    own = forward(model, documents)
+    tokens = slice(0, theirs.offsets[20])
+    arguments = (imitate.Targets(theirs), 30.0, 0.01)
+    loss, number = imitate.losses(model, documents, rows, *arguments)
+    change = np.abs(own.p - theirs.p)[:20].sum()
+    kl = (own.attention * (np.log(own.attention) - np.log(theirs.attention)))[tokens].sum()
+    assert float(number) == loss.item() == pytest.approx((0.5 * change - 0.01 * kl) * 30, rel=1e-3, abs=1e-5)
+    loss.backward()
+    torch.optim.SGD(model.parameters(), lr=1e-6).step()
+    assert imitate.losses(model, documents, rows, *arguments)[1] < number
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e5])
 def test_extreme_attention_gives_no_nan(scale):
     """Weights that underflow on either side, beside pads and texts of one word."""

@@ -1,8 +1,11 @@
 """A hundred and more inputs: each ends in one clear line, with nothing written, or in a right result."""
 
+import errno
 import gzip
 import io
+import json
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -25,7 +28,7 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.models.classifier import to_arrays
 from attn_lab import load_weights, trace
 from attn_lab.cli import join_pairs, main
-from attn_lab.data import files, official, vectors
+from attn_lab.data import encode, files, official, vectors
 from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
 from attn_lab.runs import store, sweep
@@ -146,16 +149,18 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "no set": (no_damage, "and has no folder 'sst'"),
     "no folder": (lambda place: (place / "data").rmdir(), "data, which is no folder"),
     "a part is missing": (lambda place: (sst_folder(place) / "dev.parquet").unlink(), "dev.parquet is missing: corpus"),
+    "label 0.5": (sst_with(label=[0, 0.5] * 4), "the label of row 1 is '0.5'; known: negative, positive or 0 to 1"),
     "label NaN": (sst_with(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: negative, positive"),
     "one class": (sst_with(label=[1] * 8), "split 'train': all documents that are left are of one class (positive)"),
     "text NaN": (sst_with(text=["a", None] * 4), "column 'text' of row 1 holds"),
+    "text is a number": (sst_with(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
+    "only empty texts": (instead(text=["", " "], label=[0, 1]), "split 'train': none of the 2 documents passes"),
     "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
     "no rows": (instead(text=[], label=[]), "holds no rows"),
+    "foreign columns": (instead(sentence=["x"], label=[0]), "lacks the column 'text'"),
     "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
     "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet cannot be read ("),
 }
-
-OWN_CSV = {}
 
 OTHERS = {
     "vectors with NaN": (
@@ -163,16 +168,20 @@ OTHERS = {
         file("words.vec", f"good{' 0.1' * 299} nan\n"),
         "words.vec, line 1: the vector of 'good' holds NaN",
     ),
+    "vectors too short": (f"{PLANTED} --vectors words.vec", file("words.vec", "word 0.1 0.2\nnext 0.1\n"), "words.vec"),
+    "vectors of bytes": (f"{PLANTED} --vectors words.vec", file("words.vec", b"\xff 1 2\n"), "words.vec, line 1"),
     "cache is no folder": (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
     "broken record": ("archive list", broken_record, "the record of toy in"),
     "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
     "no grid": (SWEEP, no_damage, "no grid file grid.yml"),
+    "grid is a folder": ("sweep data", no_damage, "no grid"),
     "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
     **{
         at: (f"sweep grid.yml --scheduler {at}", grid("- corpus: planted"), f"no Dask scheduler answers at '{at}'")
         for at in ("127.0.0.1:9", "no/address")
     },
     "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
+    "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
     "misspelt parameter": ("execute jain/04-2-2-adversarial -p epsilom 0.1", no_damage, "did you mean 'epsilon'"),
     "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
     "a value twice": (
@@ -181,16 +190,18 @@ OTHERS = {
         "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
     ),
     "not finite": ("execute one-model -p epsilon nan", no_damage, "should be a valid number"),
+    "too small": ("execute one-model -p epsilon=-1", no_damage, "greater than or equal to 0.001"),
     "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "should be a valid integer"),
     "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora: Input should be 'sst', 'imdb'"),
     "where": ("numbers echo mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
     "no word": ("read ... -- !!", no_damage, "holds no word"),
+    "emoji": ("read 🎬", no_damage, "holds no word"),
+    "no text": ("read ", no_damage, "holds no word"),
 }
 
 CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
 CASES |= {f"grid {text[:40]}": (SWEEP, grid(text), told) for text, told in GRIDS.items()}
 CASES |= {f"SST: {name}": (SST, *case) for name, case in OWN_SST.items()}
-CASES |= {name: (f"run --corpus {corpus} --encoder average", *case) for name, (corpus, *case) in OWN_CSV.items()}
 CASES |= OTHERS
 
 
@@ -253,6 +264,11 @@ def test_a_device_that_is_not_there(device, place, monkeypatch, capsys):
     assert (code == 2 and "DEVICE" in line and device in line) or device == "cuda"  # where there is one
 
 
+def test_an_unknown_option_is_one_refusal(capsys):
+    code, _, lines = spoken(capsys, "run --corpis sst")
+    assert code == 2 and "--corpis" in str(lines) and len(lines) < 8
+
+
 @pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("a\nb" * 500), RecursionError(), MemoryError()])
 def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
     def fails(*_):
@@ -266,7 +282,42 @@ def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
         main()
 
 
+class Full(io.FileIO):
+    """A file on a disk on which some bytes have room."""
+
+    def write(self, data):
+        super().write(data[:100])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("whole", [0, 2], ids=["weights", "run"])
+def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, capsys):
+    room, opened = iter([True] * whole), os.fdopen
+    monkeypatch.setattr(os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w"))
+    code, _, lines = spoken(capsys, f"{PLANTED} --set options.n_train=60")
+    assert code in (1, 2) and "No space left" in lines[-1] and "make room" in lines[-1]
+    left = [Path(path) for path in written(place)]
+    assert not [path for path in left if "@" in path.name or path.parent.name == "runs"]
+
+
 # ---- right -----------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_windows_are_the_same(place, capsys):
+    """Tables, word vectors and grids with the line ends of Windows."""
+    rooms = [f"Mary went to room {n}.,Where is Mary?,{('kitchen', 'garden')[n % 2]}" for n in range(40)]
+    found = []
+    for end in ("\n", "\r\n"):
+        for split in ("train", "test"):
+            file(f"data/babi_1/{split}.csv", end.join(["passage,question,answer", *rooms, ""]))(place)
+        words = "".join(f"{word} 0.5 -0.25\n" for word in encode("babi_1").vocabulary[4:])
+        file("words.vec", words.replace("\n", end))(place)
+        grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
+        assert "0 of 2 runs stored" in spoken(capsys, SWEEP)[1]
+        typed = "run --corpus babi_1 --encoder average --epochs 1 --vectors words.vec --fresh --json"
+        _, out, _ = spoken(capsys, typed)
+        found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
@@ -287,6 +338,28 @@ def test_odd_texts_have_clear_answers(text, said, capsys):
     code, out, lines = spoken(capsys, f"read {text}")
     assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
     assert max(map(len, out.splitlines())) < 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["read", "a café, so fine"], ["run", "--corpus", "ü"]], ids=["read", "run"])
+def test_a_console_of_ascii_alone(words, tmp_path):
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": "ascii",
+        "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "attn_core", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    told = (done.stdout + done.stderr).decode("ascii")
+    assert done.returncode == (2 if words[0] == "run" else 0), told
+    assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)
 
 
 def test_papermills_form_of_parameters():
@@ -365,7 +438,9 @@ def test_a_folder_is_settled_once(variable, place, monkeypatch):
 
 
 STRANGERS = {
+    "an empty folder": lambda folder: folder.mkdir(parents=True),
     "other files": lambda folder: file("letters/1889.txt", "Dear")(folder),
+    "a list of its own": lambda folder: file("MANIFEST", "letters\n")(folder),
     "runs of another kind": lambda folder: file("runs/monday.parquet", "5 km")(folder),
     "a file": lambda folder: file("data/archive", "x")(folder.parents[1]),
 }
@@ -429,18 +504,28 @@ def test_what_is_no_document_is_refused_in_one_line(field, values, told):
     assert told in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
 
 
-@pytest.mark.parametrize(("lengths", "told"), [([5, 0, 3], "document 101 has no words"), ([], "holds no documents")])
-def test_empty_documents_are_refused(lengths, told):
-    documents = random_documents(lengths, 30) if lengths else TEXTS.take(np.arange(0))
-    with pytest.raises(AttnError, match=told):
-        trace(MODEL, documents, progress=False)
+def test_lists_and_empty_documents_are_refused():
+    for field in ("ids", "labels", "offsets"):
+        with pytest.raises(AttnError, match="not list"):
+            trace(MODEL, replace(TEXTS, **{field: getattr(TEXTS, field).tolist()}), progress=False)
+    with pytest.raises(AttnError, match="document 101 has no words"):
+        trace(MODEL, random_documents([5, 0, 3], 30), progress=False)
+    with pytest.raises(AttnError, match="holds no documents"):
+        trace(MODEL, TEXTS.take(np.arange(0)), progress=False)
+    with pytest.raises(AttnError, match="the label 3; this model's classes are 0 to 2"):
+        model = random_model("lstm", "tanh", 30, width=6, hidden=3, outputs=3)
+        trace(model, replace(TEXTS, labels=np.array([0, 3, 1])), progress=False)
 
 
 ARRAYS = to_arrays(MODEL)
 WEIGHTS = {  # a change to one array -> what the line says, '' where it is taken
     "bfloat16": (lambda array: torch.tensor(array).bfloat16(), ""),
+    "float16": (lambda array: array.astype(np.float16), ""),
+    "float64": (lambda array: array.astype(np.float64), ""),
     "beyond float32": (lambda array: array.astype(np.float64) * 1e300, "must be finite in float32"),
     "masked": (lambda array: np.ma.masked_array(array, array > 0), "holds masked float32, not numbers"),
+    "complex": (lambda array: array.astype(complex), "holds complex128, not numbers"),
+    "objects": (lambda array: array.astype(object), "holds object, not numbers"),
     "nothing": (lambda _: None, "not numbers"),
 }
 
@@ -509,6 +594,7 @@ def test_a_pipe_is_no_table(place):
 
 BOMBS = {
     "mine.csv.gz": b"text,label\n" + b"0" * 5 * 10**6,
+    "lines.csv.gz": b"text,label\n" + b"a film,1\n" * 150_000,
     "mine.jsonl.gz": b'{"text": "a film", "label": 1}\n' * 10**5,
     "glove.txt.gz": b"0" * 5 * 10**6,
 }
@@ -521,6 +607,8 @@ def test_a_small_packed_table_that_grows_without_end_is_one_line(name, place, mo
         lower.setattr(official, "ALWAYS_UNPACKED", 10**6)
         with pytest.raises(AttnError, match=f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
             vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(place / name, ["text"])
+    if name == "lines.csv.gz":
+        assert len(read_table(place / name, ["text"])) == 150_000
 
 
 @pytest.mark.parametrize(
@@ -532,3 +620,39 @@ def test_a_parquet_file_that_grows_without_end_is_one_line(values, place, monkey
     monkeypatch.setattr(official, "ALWAYS_UNPACKED", 900_000)
     with pytest.raises(AttnError, match="holds more than 900,000 bytes"):
         read_table(place / "mine.parquet", ["text"])
+
+
+# ---- what the machine allows -----------------------------------------------------------------------------------------
+
+
+def shell(command: str, place: Path) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}", "OMP_NUM_THREADS": "1"}
+    command = command.replace("attn_core ", f"{sys.executable} -m attn_core ")
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
+@pytest.mark.parametrize(
+    "command", ["attn_core corpora | head -1", "attn_core numbers echo mean | head -1", "attn_core corpora >&-"]
+)
+def test_a_closed_output_is_no_traceback(command, place):
+    assert not shell(command, place).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
+def test_few_open_files_are_enough(place):
+    grid("- {corpus: planted, encoder: average, epochs: 1, seed: [1, 2], options: [[[n_train, 60], [n_test, 20]]]}")(
+        place
+    )
+    done = shell("ulimit -n 64; attn_core sweep grid.yml --jobs 2", place)
+    assert done.returncode == 0 and "2 runs, 0 failed" in done.stdout, done.stderr[-800:]

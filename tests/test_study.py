@@ -3,7 +3,10 @@
 import gzip
 import json
 import re
+import sqlite3
 import zipfile
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +14,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import toy_traces
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_notebook, new_raw_cell
@@ -28,7 +32,7 @@ from attn_lab.data.files import cache_folder
 from attn_lab.data.pieces import SEP
 from attn_lab.data.tables import encoding_of
 from attn_lab.runs import families
-from attn_lab.studies.numbers import summary
+from attn_lab.studies.numbers import mean_interval, per_text, summary
 from attn_lab.studies.study import WEAK, words_of
 from attn_lab.studies.texts import cleaned, parts
 
@@ -98,6 +102,12 @@ def packed(path: Path) -> Path:
     return path
 
 
+def database(path: Path) -> Path:
+    with closing(sqlite3.connect(path)) as file:
+        BASE.to_sql("texts", file, index=False)
+    return path
+
+
 def lines(table: pd.DataFrame, separator: str) -> str:
     return "\n".join([separator.join(table), *(separator.join(row) for row in table.to_numpy())]) + "\n"
 
@@ -105,11 +115,20 @@ def lines(table: pd.DataFrame, separator: str) -> str:
 SAME = {
     "an index of numbers that come twice": lambda f: numbered(f / "a.parquet", [i % 7 for i in range(60)]),
     "an index of names": lambda f: numbered(f / "a.parquet", pd.Index([f"doc-{i}" for i in range(60)], name="id")),
+    "blanks around labels": lambda f: numbered(f / "a.parquet", range(60), label=BASE["label"] + "  "),
+    "a category": lambda f: numbered(f / "a.parquet", range(60), label=BASE["label"].astype("category")),
     "an ending in capitals": lambda f: write(BASE, f / "A.CSV"),
     "columns in other case": lambda f: write(BASE.rename(columns={"text": " Text", "label": "LABEL"}), f / "a.csv"),
     "semicolons": lambda f: text_file(f / "a.csv", lines(BASE, ";")),
+    "bars": lambda f: text_file(f / "a.csv", lines(BASE, "|")),
+    "tabs in a .csv": lambda f: text_file(f / "a.csv", lines(BASE, "\t")),
     "a mark of byte order": lambda f: text_file(f / "a.csv", lines(BASE, ","), "utf-8-sig"),
+    "UTF-16": lambda f: text_file(f / "a.csv", lines(BASE, ","), "utf-16"),
     "UTF-16 without mark": lambda f: text_file(f / "a.csv", lines(BASE, ","), "utf-16-le"),
+    "all values in quotation marks": lambda f: text_file(
+        f / "a.tsv", lines(BASE, '"\t"').replace("\n", '"\n"')[:-1].join(['"', ""])
+    ),
+    "JSON by columns": lambda f: text_file(f / "a.json", BASE.to_json()),
     "an empty line first": lambda f: text_file(f / "a.csv", "\n" + lines(BASE, ",")),
     "a hint and a comment": lambda f: text_file(f / "a.csv", "sep=;\n# of films\n" + lines(BASE, ";")),
 }
@@ -118,6 +137,16 @@ SAME = {
 @pytest.mark.parametrize("name", SAME)
 def test_the_same_values_in_another_form_are_the_same_texts(tmp_path, name):
     assert outcome(SAME[name](tmp_path)) == outcome(write(BASE, tmp_path / "base.csv"))
+
+
+@pytest.mark.parametrize(
+    "ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".jsonl.gz", ".parquet.gz"]
+)
+def test_values_are_as_written_in_every_form(tmp_path, ending):
+    labels = np.array(["01", "1", "2"])[np.arange(60) % 3]
+    table = pd.DataFrame({"text": [f"{i:04}" for i in range(60)], "label": labels})
+    texts = cleaned(write(table, tmp_path / f"a{ending}"))
+    assert texts.classes == ["01", "1", "2"] and texts.rows["text"].tolist() == table["text"].tolist()
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".feather"])
@@ -139,12 +168,29 @@ def test_a_quotation_mark_in_a_tsv_is_text(tmp_path):
     assert outcome(write(written, tmp_path / "b.tsv")) == outcome(written)
 
 
+def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
+    text = lines(BASE, ",").replace("the ", "the\0 ", 1)
+    assert outcome(text_file(tmp_path / "a.csv", text))[0]["data"][1] == outcome(BASE)[0]["data"][1]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("text", ["text,label\nдобрый фильм,1\n", "текст;метка\nдобрый фильм;1\nдолгий фильм;0\n"])
 def test_short_files_of_utf_16_without_its_mark_are_read(tmp_path, text, encoding):
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode(encoding))
     assert encoding_of(path) == encoding
+
+
+def test_a_table_without_heads_shows_no_more_of_its_texts_than_their_beginning(tmp_path):
+    path = text_file(tmp_path / "a.csv", "a secret " * 1_000 + ",good\n")
+    with pytest.raises(AttnError, match="lacks the column 'text'; it holds a secret") as error:
+        cleaned(path)
+    assert len(str(error.value)) < len(str(path)) + 300
+
+
+def test_a_list_is_no_table():
+    with pytest.raises(AttnError, match="a table is a DataFrame, or a file of one, and no list"):
+        cleaned(["a text"])
 
 
 def test_a_broken_record_of_json_lines_is_named(tmp_path):
@@ -156,11 +202,14 @@ def test_a_broken_record_of_json_lines_is_named(tmp_path):
 REFUSED = {
     "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
     "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
+    "mappings": (lambda f: numbered(f / "a.parquet", range(60), text=[{"a": 1}] * 60), "'text' holds lists"),
     "a name twice in JSON": (
         lambda f: text_file(f / "a.jsonl", '{"text": "a", "text": "b"}\n'),
         "two values of one name",
     ),
     "a workbook": (lambda f: packed(f / "a.csv"), "no text but a workbook"),
+    "Parquet": (lambda f: numbered(f / "a.parquet", range(60)).rename(f / "a.csv"), "no text but a workbook"),
+    "a database": (lambda f: database(f / "a.csv"), "no text but a workbook"),
     "lists without end": (lambda f: text_file(f / "a.json", "[" * 100_000), "RecursionError"),
     "half of the bytes": (lambda f: text_file(f / "a.csv", "text,label\nпривет мир,да\n", "cp1251"), "neither UTF-8"),
     "no column": (lambda f: write(BASE.rename(columns={"text": "review"}), f / "a.csv"), "lacks the column 'text'; it"),
@@ -173,6 +222,7 @@ REFUSED = {
         "--encoding",
     ),
     "few": (lambda f: write(BASE.head(40), f / "a.csv"), "holds 40 texts; at least 50"),
+    "one class": (lambda f: write(BASE.assign(label="good"), f / "a.csv"), "has 1 classes"),
     "numbers for classes": (lambda f: write(BASE.assign(label=range(60)), f / "a.csv"), "has 60 classes"),
     "splits": (
         lambda f: write(BASE.assign(split="train"), f / "a.csv"),
@@ -241,6 +291,29 @@ def test_classes_that_may_be_meant_otherwise_are_said_and_strict_refuses_them(ki
         cleaned(table, strict=True)
 
 
+def test_a_class_that_no_model_learns_and_one_of_a_small_share_are_said():
+    table = films(1_200).assign(split=["test" if i < 300 else "train" for i in range(1_200)])
+    table.loc[:4, "label"] = "odd"
+    texts = cleaned(table)
+    assert texts.notes == ["classes that train does not hold: odd"]
+    assert "odd < 1 %" in str(texts)
+
+
+def test_the_words_of_a_text_and_those_that_train_does_not_hold_are_counted():
+    table = pd.DataFrame({"text": [f"a b {i}" for i in range(100)], "label": ["x", "y"] * 50})
+    texts = cleaned(table.assign(split=["train"] * 40 + ["dev"] * 30 + ["test"] * 30))
+    words_of(texts)
+    assert texts.notes == ["3.0 words a text, 33% of those of test are not in train"]
+
+
+def test_texts_of_just_the_most_words_are_not_cut():
+    rows = films(60)
+    rows.loc[[0, 1], "text"] = [" ".join(["good"] * count) for count in (400, 401)]
+    texts = cleaned(rows)
+    assert sorted(map(len, words_of(texts).values()))[-2:] == [400, 400]
+    assert [note for note in texts.notes if "cut" in note] == ["1 cut after 400 words"]
+
+
 def test_what_the_texts_are_is_said():
     table = films(100, length=2)
     table.loc[[0, 99], "text"] = ["so " * 401 + end for end in ("good", "bad")]
@@ -274,9 +347,13 @@ def test_equal_texts_stay_in_one_split_whatever_their_case_blanks_and_form():
     texts = cleaned(rows)
     assert not texts.faults
     assert (texts.rows.loc[1:30, "split"].to_numpy() == texts.rows.loc[71:100, "split"].to_numpy()).all()
+    sizes = texts.rows["split"].value_counts().to_dict()
+    assert sizes == pytest.approx({"train": 50, "dev": 25, "test": 25}, abs=6)
     rows["Split"] = np.resize(["Train", "Validation", "TEST"], 100)
     texts = cleaned(rows)
     assert "in two splits" in texts.faults[0] and set(texts.rows["split"]) == {"train", "dev", "test"}
+    same = texts.rows["text"].str.lower().str.split().str.join(" ")
+    assert texts.rows.groupby(same)["split"].nunique().max() == 1
 
 
 def test_a_split_is_drawn_by_class_and_a_user_s_gains_a_dev():
@@ -292,8 +369,11 @@ def test_parts_are_each_tested_once_and_others_are_refused():
     texts = cleaned(films(), fold=5)
     tested = [parts(texts, i) for i in range(5)]
     assert sorted(np.concatenate([split["test"].index for split in tested])) == list(range(1, 201))
-    assert not set(tested[0]["train"].index) & set(tested[0]["test"].index)
-    for options, message in (({"fold": 11}, "3 to 10 parts"), ({"fold": 5, "split": "label2"}, "a split of its own")):
+    for split in tested:
+        assert [len(split[name]) for name in ("train", "dev", "test")] == [120, 40, 40]
+        assert not set(split["train"].index) & set(split["test"].index)
+    wrong = [({"fold": fold}, "3 to 10 parts, each tested once") for fold in (1, 2, 11, -1)]
+    for options, message in (*wrong, ({"fold": 5, "split": "label2"}, "a split of its own")):
         with pytest.raises(AttnError, match=message):
             cleaned(films().assign(label2="train"), **options)
 
@@ -359,6 +439,38 @@ def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
     assert rows.side["a"] == 1 and rows.texts["a"] == 59 and rows.low["a"] < rows.value["a"] < rows.high["a"]
     assert rows.loc[["none", "absent"], "texts"].tolist() == [0, 0]
     assert summary([table[:49] for table in seeds], ["top word"]).side["top word"] == 0
+
+
+def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
+    values = np.array([[0.0, 1, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]])
+    value, low, high, texts = mean_interval(values)
+    assert value == pytest.approx(0.75) and 0 <= low < 0.5 and high == 1 and texts == 4
+    assert mean_interval(np.full((3, 40), np.nan))[3] == 0
+    assert mean_interval(np.ones((9, 60)))[1:3] == (0.95, 1) and mean_interval(np.zeros((9, 60)))[1:3] == (0, 0.05)
+    values[:, 0] = np.nan
+    assert mean_interval(values)[0] == pytest.approx(8 / 9) and mean_interval(values)[3] == 3
+
+
+def test_a_top_word_drawn_at_random_is_not_told_from_chance():
+    """Sixty texts of twenty words, none hit by any seed: by chance in 5 of 100 studies."""
+    seed = pd.DataFrame({"top word": np.zeros(61), "top word, by chance": np.full(61, 0.05)})
+    seed.loc[60] = np.nan  # of one word
+    row = summary([seed] * 3, ["top word"]).loc["top word"]
+    assert (row["value"], row["texts"], row["side"]) == (0, 60, 0) and row["low"] <= 0.05 <= row["high"]
+    assert summary([seed.assign(**{"top word": 1.0})] * 3, ["top word"])["low"].item() - 0.05 > 0.6
+
+
+@pytest.mark.parametrize("classes", [1, 2, 4])
+def test_scores_are_those_of_scikit_learn(classes):
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+    traces = toy_traces(np.arange(80) % 5 + 1, seed=classes, classes=classes)
+    traces = replace(traces, label=np.random.default_rng(classes).integers(max(2, classes), size=80))
+    table = per_text([traces.take(np.arange(40)), traces.take(np.arange(40, 80))], [traces.take(np.arange(40))] * 2)
+    for name, score in (("accuracy", accuracy_score), ("balanced accuracy", balanced_accuracy_score)):
+        assert table[name].mean() == pytest.approx(score(traces.label, traces.predicted))
+        frequent = np.full(80, np.bincount(traces.label).argmax())
+        assert table[f"{name}, by chance"].mean() == pytest.approx(score(traces.label, frequent))
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------
@@ -454,6 +566,9 @@ def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
 GERMAN = {"schlecht": ("öde", "fad", "übel"), "gut": ("schön", "groß", "süß")}
 SHAPES = {
     "kritiken.csv": lambda path: text_file(path, lines(films(120, GERMAN), ";"), "latin-1"),
+    "tweets.csv": lambda path: write(
+        films(160, {"sad": ("dull 😢", "weak 👎", "cold"), "glad": ("superb 🎉", "warm ❤️", "funny")}), path
+    ),
     "stars.parquet": lambda path: write(films(250, {i: (f"so{i}", f"very{i}") for i in range(1, 6)}), path),
     "split.tsv": lambda path: write(films(150).assign(Split=np.resize(["Train", "TRAIN", "Test"], 150)), path),
 }
@@ -490,6 +605,12 @@ def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
     left = tmp_path / "f-numbers.csv"  # by a study that was killed before its page lay there
     left.write_text("number,value,low,high,chance,side,texts,seeds\n")
     assert outputs(tmp_path / "f.csv", tmp_path)[1] == left
+    (tmp_path / "f.ipynb").write_text("mine")
+    with pytest.raises(AttnError, match="f.ipynb was not written here"):
+        outputs(tmp_path / "f.csv", tmp_path)
+    (tmp_path / "a file").write_text("mine")
+    with pytest.raises(AttnError, match="lies in a file; name another folder"):
+        outputs(tmp_path / "d.csv", tmp_path / "a file")
     notebook.cells = [new_raw_cell("mine")]
     page.write_text(nbformat.writes(notebook))
     with pytest.raises(AttnError, match="was edited"):

@@ -386,7 +386,7 @@ def unwritable(folder: Path, error: OSError) -> AttnError:
     """A store that cannot be written."""
     name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
     reason = f"cannot write to {folder} ({error.strerror})"
-    return AttnError(f"{reason}; make it writable or set {name} to another folder")
+    return AttnError(f"{reason}; make room there or make it writable, or set {name} to another folder")
 
 
 DECIDED = ".decided"
