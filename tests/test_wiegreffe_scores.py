@@ -183,7 +183,7 @@ def test_points_and_curves_are_on_the_halved_scale(scored):
     assert set(rows.loc[(rows["kind"] == "band") & rows["ours"].notna(), "unjudged"]) == {"few seeds"}, "three curves"
     flat = row_for(rows, item="band: the curve is flat", corpus="sst")
     assert 0 < flat["ours"] < 0.01
-    left = row_for(rows, item="band: seeds move outputs more than imitators", corpus="sst")
+    left = row_for(rows, item="band: seeds move outputs more than λ = 0 baselines", corpus="sst")
     assert left["ours"] == pytest.approx(0.04 - 0.025)
     under = row_for(rows, item="band: uniform is below the curve", corpus="sst")
     assert under["ours"] == pytest.approx(0.03 - np.interp(0.11, [0.05, 0.25], [0.05, 0.06]) / 2)

@@ -18,7 +18,7 @@ STEPS = 32
 """Of the path of integrated gradients."""
 
 DEALS = 100
-"""Times that a document's weights are dealt anew."""
+"""Times that a document's weights are permuted."""
 
 DEALT = ("words", "heads", "all")
 """How, see `dealt`."""
@@ -182,7 +182,7 @@ def contexts_of(text: Opened, doc_id: ndarray) -> dict[str, Tensor]:
 
 
 def dealt(row: Tensor, doc_id: ndarray, how: str) -> Tensor:
-    """Weights (B, A, DEALS, L) from row (B, A, 1, L), dealt anew: among the pieces, all heads alike ('words', Jain &
+    """Weights (B, A, DEALS, L) from row (B, A, 1, L), permuted: among the pieces, all heads alike ('words', Jain &
     Wallace 2019, section 4.2.1), each head for itself ('heads'), or with the weights of [CLS] and [SEP] ('all')."""
     texts, heads, _, length = row.shape
     orders = heads if how == "heads" else 1

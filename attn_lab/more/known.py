@@ -1,6 +1,6 @@
 """Attention of known quality put into stored traces, and how well a test of attention tells it from bad (ours).
 
-What a good attention is, nobody has said; three definitions stand in GOOD. Bad are the same weights dealt anew over the
+What a good attention is, nobody has said; three definitions stand in GOOD. Bad are the same weights permuted over the
 items of the text: no test can tell them by their entropy. A test that picks the good one of the two no more often than
 a coin says nothing about attention.
 """
@@ -32,7 +32,7 @@ TIE = 1e-9
 """Difference of a test's numbers up to which they are equal."""
 
 DEALS = 100
-"""Times that each text's weights are dealt anew."""
+"""Times that each text's weights are permuted."""
 
 
 def weighed(traces: Traces, score: ndarray) -> Traces:
@@ -164,7 +164,7 @@ def told_apart(
     seed: int = 0,
     deals: int = DEALS,
 ) -> pd.DataFrame:
-    """How often a test gives good weights more than bad ones, the same dealt anew; a tie is half.
+    """How often a test gives good weights more than bad ones, the same permuted; a tie is half.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def told_apart(
     -------
     DataFrame
         One row per document, whose means are areas under the curve (AUC) that ask for no line: 1 tells all, 0.5
-        nothing. beside: good weights of the text against its own dealt anew. alone: against those of any text, plus
+        nothing. beside: good weights of the text against its own permuted. alone: against those of any text, plus
         how often the text's bad weights stay below good ones of any, less the mean of both; so the spread of its rows
         is that of the AUC (DeLong et al. 1988).
     """

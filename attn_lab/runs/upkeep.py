@@ -82,7 +82,7 @@ def only_writer(folder: Path):
 
 
 BESIDE = ("reported/*.csv*", "measured/[!.]*.*", "examples/[!.]*.*")
-"""What is sealed with an archive that lies in data/: its sisters there, of which pages print numbers."""
+"""What is sealed with an archive that lies in data/: what lies beside it there, of which pages print numbers."""
 
 
 def manifest_bytes(sums: Mapping[str, str]) -> bytes:
@@ -91,7 +91,7 @@ def manifest_bytes(sums: Mapping[str, str]) -> bytes:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Name -> SHA-256 of every file of an archive, staging folders apart, and of BESIDE where it has sisters."""
+    """Name -> SHA-256 of every file of an archive, staging folders apart, and of BESIDE where there are any."""
     sums = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()

@@ -124,8 +124,8 @@ def histograms(
                 color=figures.COLOURS[encoder],
                 linestyle=line,
             )
-            sentences = f"{number(paper @ middle, '.2f')}, {number(here @ middle, '.2f')}"
-            means.append(f"{SETS[corpus]}, {ENCODERS[encoder]}, {name}: {sentences}")
+            both = f"{number(paper @ middle, '.2f')}, {number(here @ middle, '.2f')}"
+            means.append(f"{SETS[corpus]}, {ENCODERS[encoder]}, {name}: {both}")
         name_classes(left)
     return sheet, "Means, the paper’s and ours: " + "; ".join(means)
 
@@ -135,36 +135,36 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
     as an alternative text. Ours of fewer than 20 texts are left out."""
     ours = rows["ours"].mask(rows["unjudged"].str.contains("document"))
     keys = ["corpus", "group", "bin"]
-    tables = [
+    sides = [
         rows.assign(value=value).pivot(index=keys, columns="statistic", values="value")
         for value in (rows["reported"], ours)
     ]
     sheet, grid = columns([SETS[corpus] for corpus in corpora], height, ticks)
     medians = []
     for corpus, pair in zip(corpora, grid, strict=True):
-        names = tables[0].loc[corpus].index.unique("group")
+        names = sides[0].loc[corpus].index.unique("group")
         for n, name in enumerate(names):
-            sentences: list[str] = []
+            by_range: list[str] = []
             heights = np.arange(4) + 0.24 * (n - (len(names) - 1) / 2)
             for axes, table, colour in zip(
                 pair,
-                tables,
+                sides,
                 (figures.INK, figures.COLOURS["lstm"]),
                 strict=True,
             ):
-                medians_of = table.loc[corpus, name].reindex(ATTENTION_BINS)
-                sentences += [" ".join(number(median, ".2f") for median in medians_of["median"].dropna())]
-                axes.hlines(heights, medians_of["q25"], medians_of["q75"], color=colour)
+                of_class = table.loc[corpus, name].reindex(ATTENTION_BINS)
+                by_range += [" ".join(number(median, ".2f") for median in of_class["median"].dropna())]
+                axes.hlines(heights, of_class["q25"], of_class["q75"], color=colour)
                 face = figures.SHEET if axes is pair[0] else colour
                 axes.plot(
-                    medians_of["median"],
+                    of_class["median"],
                     heights,
                     MARKS[n],
                     color=colour,
                     mfc=face,
                     label=name,
                 )
-            medians.append(f"{SETS[corpus]}, {name}: {'; '.join(sentences)}")
+            medians.append(f"{SETS[corpus]}, {name}: {'; '.join(by_range)}")
         pair[0].set_yticks(
             range(4),
             [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS],
