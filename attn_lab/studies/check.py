@@ -60,7 +60,7 @@ MEANS = {
     "top word behind the first": "the same without each text's first word: nearly all attend to it most, as to a sink",
     "word list": "the same of a naive Bayes list, counted on the other texts",
     "attention minus list": "the difference of these shares",
-    "moved": "change of the output without the most attended word",
+    "change": "change of the output without the most attended word",
     "ranks": "Kendall's tau of attention and deletion, over all words",
     "permuted weights": "share of texts whose output moves by less than 0.1 when the weights are permuted",
     "attention-invariant": "share of texts whose decision no attention can change",
@@ -171,7 +171,7 @@ def check(
     Notes
     -----
     deletion: |p(text without the word) - p(text)|, p of class 1 for one logit, of the predicted class for more.
-    top word, moved: as `experiments.compared`; ranks: Kendall's tau-b. word list: the word of the largest log ratio of
+    top word, change: as `experiments.compared`; ranks: Kendall's tau-b. word list: the word of the largest log ratio of
     its shares within a class and outside, counts plus one, over the labels of the other texts. permuted weights: share
     of texts whose output changes by a median of less than 0.1 (total variation) over 100 permutations, Jain & Wallace
     2019, section 4.2.1. order: share of words erased until the decision flips, the other weights scaled up, Serrano &
@@ -425,8 +425,8 @@ def of_deletions(
     if labelled:
         columns |= hits("word list", traces, word_list(traces, words), moved, n)
         columns["attention minus list"] = columns["top word"] - columns["word list"]
-    columns["moved"] = totals(included(traces.attention, traces.offsets, 1) * moved, traces.offsets)
-    columns[f"moved{CHANCE}"] = totals(moved, traces.offsets) / n
+    columns["change"] = totals(included(traces.attention, traces.offsets, 1) * moved, traces.offsets)
+    columns[f"change{CHANCE}"] = totals(moved, traces.offsets) / n
     columns["ranks"] = kendall_ragged(traces.attention, moved, traces.offsets)[0]
     return columns | {f"{name}{CHANCE}": 0 * n for name in ("ranks", "attention minus list") if name in columns}
 
