@@ -15,14 +15,13 @@ from wiegreffe_results import (
     older_curve,
     older_of,
     result_of,
-    run_of,
     uniform_test,
 )
 
 from attn_book import derived
 from attn_book.guides import SOURCES
 from attn_book.scorecard import reported
-from attn_lab.runs.run import SEEDS
+from attn_lab.runs.run import SEEDS, Run
 
 RULES = reported("tolerances", paper="wiegreffe")
 
@@ -156,7 +155,7 @@ def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
 
 def test_the_search_is_read_from_the_traces_of_seed_10(scored):
     traces = toy_traces(np.full(240, 6), 1)
-    runs = [replace(result_of(run_of("sst")), traces=traces), *curve()]
+    runs = [replace(result_of(Run("sst")), traces=traces), *curve()]
     rows = scored(runs)
     point = rows[
         (rows["item"] == "Figure 5") & (rows["corpus"] == "sst") & rows["measure"].str.startswith("Jain")
@@ -211,7 +210,7 @@ def test_table_4_takes_no_single_run_for_a_mean(scored):
 
 
 def test_guides_are_found_by_their_source_and_the_best_adversary_counts(stored):
-    others = [run_of("sst", "average", "dot"), run_of("sst", "average", hidden=64)]
+    others = [Run("sst", "average", "dot"), Run("sst", "average", hidden=64)]
     stored(guided(adversary=None), curve(), [result_of(run) for run in others])
     scores = derived.guided_scores(["sst"])
     assert set(scores["source"]) == {*SOURCES} - {"adversary"} and (scores.groupby("source").size() == 5).all()
@@ -252,7 +251,7 @@ def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
     short = replace(adversary_of("sst", 10, 5e-4), epochs=10)
     moving = result_of(short, jsd=0.5, tvd=0.1)
     moving.record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.5}]
-    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=run_of("sst", selection="test")), jsd=0.5, tvd=0.1)
+    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=Run("sst", selection="test")), jsd=0.5, tvd=0.1)
     stored(curve(), [moving, other])
     rows = derived.adversaries("sst")
     assert len(rows) == 3 * len(CURVE) and rows["settled"].all() and set(rows["divergence"]) == {*CURVE}

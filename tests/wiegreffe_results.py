@@ -4,18 +4,12 @@ import numpy as np
 import pandas as pd
 from scorecard_runs import whole
 
-from attn_book.fasttext import FASTTEXT, WAITING
 from attn_lab.runs.rows import number_rows
 from attn_lab.runs.run import SEEDS, Run, as_dict
 from attn_lab.runs.store import Result
 
 BASE_F1 = {"sst": 0.831, "imdb": 0.902, "agnews": 0.964, "20news": 0.942}
 GAPS = {"sst": 0.002, "imdb": 0.030, "agnews": 0.001, "20news": 0.003}
-
-
-def run_of(corpus: str, *places, **fields) -> Run:
-    """A run as the scorecard reads it: of sets that wait, on fastText vectors."""
-    return Run(corpus, *places, **{"vectors": FASTTEXT if corpus in WAITING else ""} | fields)
 
 
 def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | None = None, **more) -> Result:
@@ -70,8 +64,8 @@ def uniform_test(
                 if i == 0
                 else {"jsd": seeds_jsd, "tvd": seeds_tvd, "against": beside_table(seeds_jsd + spread(i, count))}
             )
-            found.append(result_of(run_of(corpus, seed=seed, selection=chosen), own, **base))
-            twin = run_of(corpus, attention="uniform", seed=seed, selection=chosen)
+            found.append(result_of(Run(corpus, seed=seed, selection=chosen), own, **base))
+            twin = Run(corpus, attention="uniform", seed=seed, selection=chosen)
             found.append(
                 result_of(
                     twin, own - gap + spread(i * i % count, count, 0.0005), *uniform, against=beside_table(uniform[0])
@@ -89,9 +83,8 @@ def adversary_of(corpus: str, seed: int, divergence: float, **more) -> Run:
 
 
 def older_of(corpus: str, seed: int, divergence: float, **more) -> Run:
-    """An adversary that guides: of a base on fastText vectors."""
-    older = {"vectors": FASTTEXT}
-    return Run(corpus, seed=seed, base=Run(corpus, **older), divergence=divergence, epochs=40, **older | more)
+    """An adversary that guides."""
+    return Run(corpus, seed=seed, base=Run(corpus, rounding=2), divergence=divergence, epochs=40, **more)
 
 
 def curve(corpus="sst", count=3, points=None, f1=None) -> list[Result]:
@@ -133,11 +126,11 @@ def guide_run(corpus: str, source: str, seed: int, divergence: float = 5e-4) -> 
     name, _, words = source.partition(", ")
     own = {"encoder": "average", "seed": seed, "words": words or "text"}
     if name in ("uniform", "trained"):
-        return run_of(corpus, attention={"uniform": "uniform", "trained": "tanh"}[name], **own)
+        return Run(corpus, attention={"uniform": "uniform", "trained": "tanh"}[name], **own)
     if name == "adversary":
         base = older_of(corpus, seed, divergence)
-        return Run(corpus, attention="given", guide="own", base=base, vectors=FASTTEXT, **own)
-    return run_of(corpus, attention="given", guide=name, base=run_of(corpus, seed=seed), **own)
+        return Run(corpus, attention="given", guide="own", base=base, **own)
+    return Run(corpus, attention="given", guide=name, base=Run(corpus, seed=seed), **own)
 
 
 def guided(corpus="sst", count=5, **levels) -> list[Result]:

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from attn_book import derived
-from attn_book.fasttext import fasttext
 from attn_book.guides import seed_p
 from attn_book.scorecard import reported
 from attn_core.experiments.distance import HALVED
@@ -116,16 +115,9 @@ def stability(
 
 
 def as_guides(corpora: list[str]) -> pd.DataFrame:
-    """Adversaries whose weights guide networks (fastText vectors): corpus, jsd from the base, mean f1 and auc of what
-    they guide, and f1_uniform, auc_uniform, those under uniform weights."""
+    """Adversaries whose weights guide networks: corpus, vectors, jsd from the base, mean f1 and auc of what they guide,
+    and f1_uniform, auc_uniform, those under uniform weights."""
     led = derived.guided(corpora).query("source == 'adversary'")
-    led = led.groupby(["corpus", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
-    flat = fasttext(
-        index.runs,
-        corpus=corpora,
-        encoder="average",
-        attention="uniform",
-        source="archive",
-    )
-    flat = flat.groupby("corpus")[["f1_1", "auc"]].mean().set_axis(["f1_uniform", "auc_uniform"], axis=1)
-    return led.join(flat, on="corpus")
+    flat = derived.uniform_beside(led).groupby("corpus").mean()
+    led = led.groupby(["corpus", "vectors", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
+    return led.join(flat, on="corpus", rsuffix="_uniform")

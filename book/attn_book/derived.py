@@ -337,11 +337,13 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     """Every network that weights from elsewhere guide, and those with their own or equal weights: corpus, source, seed,
     base_seed (of the model whose weights guide, -1 for none), base (its key), f1 (of class 1), auc; of an adversary
     that guides its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere. Adversaries that guide are
-    of models on fastText vectors, with the networks under equal weights beside them."""
+    of models on PPMI vectors or, where none is trained on these yet, on fastText vectors."""
     where = {"corpus": list(corpora), "encoder": "average", "guide": "any", "words": "any", "source": "archive"}
+    new, old = index.runs(**where).dropna(subset="base_divergence"), fasttext(index.runs, **where)
+    old = old[old["base_divergence"].notna() & ~old["corpus"].isin(new["corpus"])]
+    led = pd.concat([new, old])
     rows = in_pairs(index.runs, **where)
-    led = fasttext(index.runs, **where)
-    rows = pd.concat([rows[rows["base_divergence"].isna()], led[led["base_divergence"].notna()]], ignore_index=True)
+    rows = pd.concat([rows[rows["base_divergence"].isna()], led], ignore_index=True)
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
     source = rows["guide"].mask(rows["guide"] == "", learned)
     source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
@@ -349,8 +351,16 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     rows["base_seed"] = rows["base_seed"].fillna(-1).astype(int)
     rows = rows.rename(columns={"f1_1": "f1"})[rows["source"].isin(SOURCES)]
     guides = index.runs(key=list(led["base"].unique()), variant="any").set_index("key")
-    rows = rows[["corpus", "source", "seed", "base_seed", "base", "f1", "auc"]]
+    rows = rows[["corpus", "source", "seed", "base_seed", "base", "vectors", "f1", "auc"]]
     return rows.join(guides.loc[guides["divergence"].notna(), ["divergence", "epochs_trained", "jsd"]], on="base")
+
+
+def uniform_beside(led: pd.DataFrame) -> pd.DataFrame:
+    """f1 and auc by corpus and seed of networks under uniform weights, on the vectors of those that adversaries guide."""
+    kinds = led[["corpus", "vectors"]].drop_duplicates()
+    where = {name: list(kinds[name].unique()) for name in kinds}
+    rows = index.runs(encoder="average", attention="uniform", source="archive", **where).merge(kinds)
+    return rows.rename(columns={"f1_1": "f1"}).set_index(["corpus", "seed"])[["f1", "auc"]]
 
 
 def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:

@@ -9,9 +9,6 @@ from attn_lab.data import catalogue
 FASTTEXT = "indomain-300"
 """The recipe of their vectors."""
 
-WAITING = ("imdb", "snli")
-"""Data sets of which Wiegreffe & Pinter's uniform and guided models are not all trained on PPMI vectors."""
-
 KIND = [
     "corpus",
     "encoder",
@@ -49,11 +46,15 @@ def newest(ask: Callable[..., pd.DataFrame], *names: object, **where: object) ->
 
 
 def in_pairs(ask: Callable[..., pd.DataFrame], *names: object, **where: object) -> pd.DataFrame:
-    """The same by data set, for models that are told side by side: those of WAITING all on fastText vectors."""
+    """The same by data set, for models that are told side by side: all on fastText vectors where one of their kinds is
+    not trained on PPMI vectors yet."""
     rows = ask(*names, **where)
     older = fasttext(ask, *names, **where)
-    rows = rows[~rows["corpus"].isin(WAITING)]
-    older = older[older["corpus"].isin(WAITING)]
+    trained = pd.MultiIndex.from_frame(rows[KIND])
+    kinds = pd.MultiIndex.from_frame(older[KIND])
+    waiting = older.loc[~kinds.isin(trained), "corpus"].unique()
+    rows = rows[~rows["corpus"].isin(waiting)]
+    older = older[older["corpus"].isin(waiting)]
     return in_order(rows, older)
 
 

@@ -12,7 +12,7 @@ from IPython.display import HTML
 
 from attn_book import derived, figures, page
 from attn_book.derived import measured
-from attn_book.fasttext import fasttext, in_pairs
+from attn_book.fasttext import in_pairs
 from attn_book.scorecard import FEWEST, p_of, scorecard
 from attn_book.words import SETS, number
 from attn_core.experiments.distance import against
@@ -250,15 +250,9 @@ def of_own() -> list[pd.DataFrame]:
         "names": compared.query("statistic == 'top1' and encoder == 'lstm'"),
         "necessary": gaps("f1"),
     }
-    led = derived.guided_scores(list(CORPORA)).pivot(index=["corpus", "seed"], columns="source", values="f1")
-    flat = fasttext(
-        index.runs,
-        corpus=list(CORPORA),
-        encoder="average",
-        attention="uniform",
-        source="archive",
-    )
-    flat = flat.set_index(["corpus", "seed"])["f1_1"]
+    scores = derived.guided_scores(list(CORPORA))
+    led = scores.pivot(index=["corpus", "seed"], columns="source", values="f1")
+    flat = derived.uniform_beside(scores[scores["source"] == "adversary"])["f1"]
     away = of_claim("adversary guides", valued(led["adversary"] - flat))
     return [
         *(of_claim(claim, rows) for claim, rows in asked.items()),
