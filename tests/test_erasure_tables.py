@@ -15,7 +15,7 @@ from attn_core.experiments.removal import by_class, ranking_values
 from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
-from attn_lab.more.erasure import RANKINGS, derived, dispersion, document_table, summary_table
+from attn_lab.more.erasure import derived, dispersion
 
 
 def test_single_equals_the_loop():
@@ -118,23 +118,6 @@ def test_derived_by_hand():
     np.testing.assert_array_equal(kept["fraction_random"], [np.nan, np.nan, 0.75, np.nan, np.nan])
     np.testing.assert_array_equal(kept["mass_attention"], [np.nan, 0.5, 0.5, np.nan, np.nan])
     assert not kept["common"].any()
-
-
-def test_summary_says_what_the_documents_say():
-    table = document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
-    rows = summary_table(table)
-    assert not rows.duplicated(["statistic", "bin", "measure"]).any() and set(rows["predicted"]) == {"all"}
-    value = rows.set_index(["statistic", "bin", "measure"])["value"].sort_index()
-    several, assigned = table[table["n"] > 1], derived(table)
-    assert value["single_item", "all", "n"] == 2 and value["fraction_random", "all", "n"] == len(several) == 38
-    for name in RANKINGS:
-        known = assigned[f"fraction_{name}"].dropna()
-        assert value[f"fraction_{name}", "all", "n_flipped"] == len(known)
-        assert value[f"fraction_{name}", "all", "median"] == known.median()
-        common = assigned.loc[assigned["common"], f"fraction_{name}"]
-        assert value[f"fraction_{name}", "common", "mean"] == pytest.approx(common.mean())
-    assert value["gradient_first", "all", "mean"] == assigned["gradient_first"].mean()
-    assert value["delta_js@coded", "all", "share_negative"] == (several["delta_js@coded"] < 0).mean()
 
 
 def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():

@@ -1,6 +1,5 @@
 """Ten rankings of word pieces, by hand: a model of two layers with random weights."""
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -113,19 +112,6 @@ def test_relevance_of_a_decision_that_no_attention_feeds_stays_at_home():
     assert torch.allclose(towards[0], torch.eye(3) + 1 / 3)
 
 
-def test_gradient_norm_by_differences(model, ids):
-    double = copy.deepcopy(model).double()
-    table = double.encoder.embedding(ids)
-    word = table.detach().clone().requires_grad_()
-    slope = torch.autograd.grad(opened(double, word).logit.sum(), word)[0][0, 2]
-    by_hand = torch.empty(8, dtype=torch.double)
-    for number in range(8):
-        step = torch.zeros_like(word)
-        step[0, 2, number] = 1e-6
-        by_hand[number] = (opened(double, word + step).logit - opened(double, word - step).logit)[0] / 2e-6
-    assert torch.allclose(slope, by_hand, atol=1e-7)
-
-
 def test_the_last_layer_under_other_weights(model, text):
     before = text.states[-2][:, :1]
     attention, value = attended(model.encoder.layers[-1], text.states[-2])
@@ -216,13 +202,6 @@ def test_every_tensor_is_made_on_the_models_device(model, documents, table):
         reader = cls.Reader(model, VOCABULARY, progress=False)
         again = cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
     pd.testing.assert_frame_equal(again, table)
-
-
-def test_numbers_are_means_of_what_is_known(table):
-    numbers = rankings.summary_table(table).set_index(["statistic", "measure"])["value"]
-    assert numbers["top_deletion_norm", "n"] == 5
-    assert numbers["top_deletion_norm", "mean"] == pytest.approx(table["top_deletion_norm"].mean())
-    assert isinstance(table, pd.DataFrame)
 
 
 def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):

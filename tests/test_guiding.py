@@ -16,10 +16,9 @@ from tiny_runs import pack_run
 from attn_core.documents import pad
 from attn_core.errors import AttnError
 from attn_core.experiments.search import search, select
-from attn_core.models.classifier import build, to_arrays
+from attn_core.models.classifier import to_arrays
 from attn_core.traces import softmax
 from attn_core.tracing import at_positions
-from attn_core.training.jain import JainWallace
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
@@ -101,38 +100,10 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
     assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
 
 
-def test_uniform_weights_given_train_the_uniform_network(data, matrix):
-    """Two ways to the same numbers: the attention 'uniform', and 1 / n given."""
-    even = {}
-    for split, documents in data.splits.items():
-        n = documents.lengths - 2
-        even[split] = np.repeat(1 / n, n)
-    trained = []
-    for weights_given in (None, even):
-        torch.manual_seed(3)
-        model = build("average", "uniform", matrix)
-        trained.append(JainWallace(epochs=2).train(model, data.splits, 3, imposed=weights_given, progress=False))
-    for name, array in trained[0].weights["dev"].items():
-        np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
-    for one, other in zip(trained[0].history, trained[1].history, strict=True):
-        assert one == pytest.approx(other, abs=1e-4)
-
-
 def started(run: Run, data, matrix) -> dict[str, np.ndarray]:
     """The weights that a run starts from."""
     torch.manual_seed(run.seed)
     return to_arrays(FAMILIES[run.family].task(run, data, matrix, False, *bases_of(run)).model)
-
-
-@pytest.mark.parametrize("name", ["own", "permuted", "untrained", "swapped", ""])
-def test_the_start_depends_on_the_seed_alone(name, data, matrix):
-    """Controls differ from each other in the weights given, in nothing else."""
-    without = {} if name else {"attention": "uniform", "base": None, "words": "position"}
-    found = started(guided(name, **without), data, matrix)
-    torch.manual_seed(10)
-    fresh = to_arrays(build("average", "uniform", matrix))
-    for part in ("encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"):
-        np.testing.assert_array_equal(found[part], fresh[part], err_msg=part)
 
 
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):

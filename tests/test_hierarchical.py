@@ -55,17 +55,6 @@ def test_initial_values_are_the_authors():
     assert 0.95 * (limit := math.sqrt(6 / 110)) < model.decoder.weight.abs().max() <= limit
 
 
-def test_widths_are_the_papers():
-    vectors = np.zeros((5, 200), np.float32)
-    for name in SIX:
-        model = build(name, vectors, 5)
-        width = 200 if name.endswith("none") else 100
-        assert model.document.encoder.width == width
-        assert model.document.attention.project.weight.shape == (width, width)
-        assert model.document.attention.c.bias is None and model.document.attention.project.bias is not None
-        assert model.decoder.weight.shape == (5, width) and (model.sentence is not None) == is_han(name)
-
-
 @pytest.mark.parametrize("rate", [0.1, 0.44446746096594764, 0.7])
 def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
     torch.manual_seed(0)

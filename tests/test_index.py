@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from scorecard_runs import result_of, seeds_of
 from tiny_runs import called, first_run, tiny
@@ -80,14 +79,6 @@ def test_sides_of_a_threshold(low, high, n_seeds, fewest, lies):
 
 
 numbers = st.floats(-1, 1).map(lambda x: round(x, 4))
-
-
-@given(st.lists(numbers, min_size=3, max_size=9), numbers)
-def test_sides_are_antisymmetric(values, threshold):
-    rows = pd.DataFrame({"seed": range(len(values)), "value": values})
-    lies = side(over_seeds(rows), threshold)[0]
-    mirrored = side(over_seeds(rows.assign(value=-rows["value"])), -threshold)[0]
-    assert mirrored == {"above": "below", "below": "above"}.get(lies, lies)
 
 
 @pytest.mark.parametrize(
@@ -175,12 +166,6 @@ def test_numbers_by_hand(few):
     assert first_numbers(TAU, "mean", corpus="nothing").empty
 
 
-def test_records_are_kept_whole(few):
-    wanted = [few[5].key, few[-1].key, first_runs(divergence=1e-3)["key"].iloc[0]]
-    made = {result.key: json.loads(json.dumps(result.record)) for result in few}
-    assert index.records(wanted) == [made[key] for key in wanted]
-
-
 def test_stores_of_questions_or_of_nothing_have_tables(stored):
     stored([result_of("babi_1")])
     assert first_runs()["auc"].isna().all() and first_numbers("accuracy")["value"].tolist() == [0.8]
@@ -229,15 +214,6 @@ def test_runs_that_come_and_change_are_seen_at_once(folder):
     assert accuracies() == [0.8, 0.8, 0.5]
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.25}))
     assert accuracies() == [0.8, 0.8, 0.25] and upkeep.faults(folder) == []
-
-
-def test_anyone_reads_the_tables_without_this_package(folder):
-    numbers = pd.read_parquet(folder / "numbers").query("measure == 'accuracy'")
-    assert numbers[["corpus", "seed", "statistic", "value"]].to_numpy().tolist() == [
-        ["sst", seed, "value", 0.8] for seed in sorted(SEEDS[:2])
-    ]
-    runs = pd.read_parquet(folder / "runs")
-    assert json.loads(runs["record"][0])["key"] == runs["key"][0] and set(runs["data"]) == {"same"}
 
 
 def test_cached_runs_stand_beside_archived_ones_which_win(folder):

@@ -5,28 +5,23 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from plain_network import (
     SIZES,
     PlainAverage,
     PlainCNN,
     random_documents,
     random_model,
-    random_paired,
-    random_pairs,
     tensors,
     window_model,
 )
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_core.documents import UNKNOWN, pad
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
-from attn_core.models.encoders import ENCODERS, reverse_within
-from attn_core.tracing import forward, inputs
+from attn_core.models.encoders import ENCODERS
+from attn_core.tracing import forward
 from attn_core.training import jain
 from attn_lab.data import encode
 from attn_lab.more.interventions import Hide, Tie, masked
@@ -43,30 +38,6 @@ def sigmoid(x):
 def padded(documents, rows, extra=0):
     ids, lengths = pad(documents, rows)
     return torch.from_numpy(np.pad(ids, ((0, 0), (0, extra)))), torch.from_numpy(lengths)
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 4))
-def test_reverse_within_twice_is_the_text_again(lengths, extra):
-    values = torch.rand(len(lengths), max(lengths) + extra, 2)
-    twice = reverse_within(reverse_within(values, torch.tensor(lengths)), torch.tensor(lengths))
-    for row, length in enumerate(lengths):
-        assert torch.equal(twice[row, :length], values[row, :length])
-
-
-def test_lstm_equals_packed_bidirectional_lstm():
-    documents = random_documents([1, 7, 3, 12], 30)
-    model = random_model("lstm", "tanh", 30, width=5, hidden=4)
-    both = nn.LSTM(5, 4, batch_first=True, bidirectional=True)
-    with torch.no_grad():
-        for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
-            getattr(both, name).copy_(getattr(model.encoder.forward_lstm, name))
-            getattr(both, name + "_reverse").copy_(getattr(model.encoder.backward_lstm, name))
-        ids, lengths = padded(documents, np.arange(4))
-        packed = pack_padded_sequence(model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
-        expected, _ = pad_packed_sequence(both(packed)[0], batch_first=True)
-        found, _ = model.states_and_scores(ids, lengths)
-        inside = torch.arange(ids.shape[1]) < lengths[:, None]
-    torch.testing.assert_close(found[inside], expected[inside], atol=1e-6, rtol=0)
 
 
 def test_cnn_windows_reach_start_and_end_and_then_zeros():
@@ -237,17 +208,6 @@ def test_the_tie_of_states_to_words_by_hand():
         found = tie.distance(torch.tensor([[[1.0], [2.0], [0.0]]]), h, torch.tensor([[True, True, False]]))
     expected = ((math.tanh(1) ** 2 + 1) / 2 + ((0.5 - math.tanh(2)) ** 2 + 0) / 2) / 2
     assert found.item() == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_penalty_is_added_to_the_mean_loss_of_pairs():
-    documents = random_pairs([3, 5, 2], 9, answers=True)
-    model = random_paired("lstm", "tanh", 9, width=2, hidden=2).float()
-    arguments = inputs(model, documents, np.arange(3))
-    _, h, scores = model.opened(**arguments)
-    tie = Tie(model.encoder, 2.0)
-    mean = tie.distance(model.encoder.embedding(arguments["ids"]), h, scores.isfinite())
-    plain, tied = (jain.losses(model, documents, np.arange(3), penalty=penalty).descended for penalty in (None, tie))
-    torch.testing.assert_close(tied, plain + 2 * mean)
 
 
 def test_a_transformer_reads_the_order_of_words_and_no_pads():

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,30 @@ ELSEWHERE = ("one-model", "testing-the-tests")
 """Executed in kernels without torch, by test_reading.py."""
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
+ALWAYS = ("how-to-measure", "jain/04-2-2-adversarial", "wiegreffe/03-3-variance")
+"""Pages that `make test` executes, changed or not."""
+
+
+def git(*words: str) -> list[str]:
+    """The lines that git prints, none where it fails."""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def changed() -> set[str]:
+    """Sources of pages that are not what the server's main branch holds; without a server, not what is committed."""
+    base = git("merge-base", "HEAD", "origin/HEAD") or ["HEAD"]
+    return {*git("diff", "--name-only", *base), *git("ls-files", "--others", "--exclude-standard", "notebooks")}
+
+
+def executed() -> list:
+    """The pages; `make test` leaves out those that did not change."""
+    moved = changed()
+    here = [page for page in PAGES if page not in ELSEWHERE]
+    told = {page: page in ALWAYS or f"notebooks/{page}.md" in moved for page in here}
+    return [pytest.param(page, marks=() if told[page] else pytest.mark.thorough) for page in here]
+
+
+@pytest.mark.parametrize("page", executed())
 @pytest.mark.usefixtures("own_tables")
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""

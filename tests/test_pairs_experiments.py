@@ -17,7 +17,7 @@ from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd, jsd_point
 from attn_core.traces import Traces, each_alone
-from attn_lab.more.tables import derived, document_table, summary_table
+from attn_lab.more.tables import document_table, summary_table
 
 LENGTHS = (1, 2, 3, 5, 5, 8, 20)
 several = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "one logit"])
@@ -137,22 +137,6 @@ def test_shuffled_contributions_are_held_to_one_or_two_tokens(monkeypatch):
 
 
 # Tables, independence
-
-
-@several
-def test_tables_of_all_experiments(kind):
-    traces = KINDS[kind](LENGTHS, seed=4)
-    documents = document_table(traces)
-    assert documents.columns.is_unique and len(documents) == len(LENGTHS)
-    np.testing.assert_array_equal(documents["p"], traces.outputs.max(axis=1))
-    np.testing.assert_array_equal(documents["predicted"], traces.outputs.argmax(axis=1))
-    for epsilon in ("0.01", "0.05"):
-        shared = ("jsd_search", "tvd_search", "jsd_lower", "tvd_lower", "jsd_sparse", "jsd_shuffled")
-        assert {f"{name}@{epsilon}" for name in shared} <= set(documents)
-        assert not {f"jsd_exact@{epsilon}", f"jsd_permutation@{epsilon}"} & set(documents)
-    assert (documents["jsd_lower@0.01"] <= documents["jsd_lower@0.05"] + 1e-12).all()
-    assert {"ratio_lower@0.05", "ratio_search@0.01", "difference_loo"} <= set(derived(documents))
-    pd.testing.assert_frame_equal(documents, document_table(traces), check_exact=True)
 
 
 def test_summary_of_question_answering_has_no_classes():

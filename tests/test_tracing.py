@@ -9,7 +9,7 @@ import plain_network as plain
 import pytest
 import torch
 from conftest import plainly
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_network import SIZES, random_documents, random_model, window_model
 
@@ -173,14 +173,6 @@ def test_the_plain_form_against_differences_and_shortened_texts(encoder, outputs
     assert np.abs(traces.gradient).max() > 1e-3
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(TWINS), st.lists(st.integers(1, 12), min_size=1, max_size=5), st.integers(0, 1000))
-def test_fast_equals_plain_on_any_lengths(names, lengths, seed):
-    encoder, attention = names
-    model = random_model(encoder, attention, 12, width=4, **SIZES[encoder])
-    assert_equals_plain(model, random_documents(lengths, 12, seed))
-
-
 @pytest.mark.parametrize(("encoder", "attention"), ALL)
 def test_p_from_the_trace_is_the_networks(encoder, attention):
     documents = random_documents(LENGTHS, 30)
@@ -278,13 +270,6 @@ def test_every_document_is_in_one_chunk_within_the_budget(lengths, texts, tokens
     for rows in parts:
         assert len(rows) <= texts
         assert len(rows) == 1 or len(rows) * lengths[rows].max() <= tokens
-
-
-def test_empty_text_is_refused():
-    with pytest.raises(AttnError, match="document 7 has no words"):
-        trace(random_model("none", "dot", 6, width=2), one_text(2, 3))
-    with pytest.raises(AttnError, match="no documents"):
-        trace(random_model("none", "dot", 6, width=2), one_text(2, 3).take(np.arange(0)))
 
 
 def test_an_attention_that_scores_no_tokens_is_refused():

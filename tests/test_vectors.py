@@ -11,7 +11,7 @@ from attn_core.documents import END, PAD, SPECIALS, START
 from attn_core.errors import AttnError
 from attn_lab.data import encode, files
 from attn_lab.data import vectors as module
-from attn_lab.data.catalogue import CATALOGUE, RECIPES, VECTORS
+from attn_lab.data.catalogue import RECIPES, VECTORS
 from attn_lab.data.vectors import vectors
 from attn_lab.runs.run import Run
 
@@ -216,16 +216,6 @@ def test_own_vectors_have_unit_rows_and_are_trained_anew_on_other_texts(reviews,
     assert np.array_equal(again[[words.index(word) for word in data.vocabulary[4:]]], rows[4:])  # bit by bit
     reviews([text.replace("here", "there") for text in REVIEWS])
     assert vectors("yelp-200", encode("yelp").vocabulary)[1] != fingerprint and len(trained) == 2
-
-
-def test_passes_are_the_authors():
-    assert {name: VECTORS[f"{name}-200"]["epochs"] for name in ("yelp", "amazon", "imdb_stars", "yahoo")} == {
-        "yelp": 30,
-        "amazon": 30,
-        "imdb_stars": 5,
-        "yahoo": 5,
-    }
-    assert all(entry.vectors == f"{name}-200" in VECTORS for name, entry in CATALOGUE.items() if entry.cut)
 
 
 def counted_plainly(texts, window, min_count, smoothing):
