@@ -74,7 +74,6 @@ def test_every_import_of_every_page_does_without(reading):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", [*ELSEWHERE, "extending"])
 def test_a_page_executes_without(page, reading, monkeypatch):
     """Sentences that are read live; trainings, which are code with a note; planted runs."""

@@ -200,7 +200,6 @@ assert not [name for name in os.listdir(folder) if name.startswith(".")]
 """
 
 
-@pytest.mark.slow
 @pytest.mark.faults
 def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
     """The sweep is killed at random moments; what was whole stays whole, and the rest can be finished."""

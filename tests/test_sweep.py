@@ -102,7 +102,6 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
     assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_tables", "plugins")
 def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     """Both selections of a seed are trained once; a failed base is named; plugins are known."""
@@ -135,7 +134,6 @@ OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epoc
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-@pytest.mark.slow
 def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, capsys):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
