@@ -117,6 +117,7 @@ def test_a_page_without_its_run_is_cut_short(miniature):
     assert "Never reached" not in page
 
 
+@pytest.mark.thorough
 def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path):
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("html"))
@@ -171,6 +172,7 @@ def test_the_status_page_names_the_seal_of_the_archive(gaps):
     assert f"`{digest[:32]}` `{digest[32:]}`" in (gaps / "book" / "status.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_dead_label_fails_the_build(miniature, tmp_path, capsys):
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("_build"))

@@ -54,15 +54,13 @@ def changed() -> set[str]:
     return {*git("diff", "--name-only", *base), *git("ls-files", "--others", "--exclude-standard", "notebooks")}
 
 
-def executed() -> list:
-    """The pages; `make test` leaves out those that did not change."""
-    moved = changed()
-    here = [page for page in PAGES if page not in ELSEWHERE]
-    told = {page: page in ALWAYS or f"notebooks/{page}.md" in moved for page in here}
-    return [pytest.param(page, marks=() if told[page] else pytest.mark.thorough) for page in here]
+def executed(pages) -> list:
+    """These pages; `make test` leaves out those that did not change."""
+    wanted = {*ALWAYS, *(path.removeprefix("notebooks/").removesuffix(".md") for path in changed())}
+    return [pytest.param(page, marks=() if page in wanted else pytest.mark.thorough) for page in pages]
 
 
-@pytest.mark.parametrize("page", executed())
+@pytest.mark.parametrize("page", executed(page for page in PAGES if page not in ELSEWHERE))
 @pytest.mark.usefixtures("own_tables")
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""

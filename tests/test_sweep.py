@@ -102,6 +102,7 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
     assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("own_tables", "plugins")
 def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     """Both selections of a seed are trained once; a failed base is named; plugins are known."""
