@@ -18,7 +18,7 @@ from attn_lab.more.echo import echo
 from attn_lab.runs import index, rows, store, upkeep
 from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
 from attn_lab.runs.results import obtain
-from attn_lab.runs.run import SEEDS, from_dict
+from attn_lab.runs.run import SEEDS
 
 first_runs = index.runs
 first_numbers = index.numbers
@@ -135,15 +135,6 @@ def test_fields_that_are_not_named_are_at_their_defaults(few):
     assert len(first_runs(key=few[0].key)) == 1 and first_runs(corpus="nothing").empty
     assert set(first_runs(corpus=["sst", "imdb"], encoder="lstm")["corpus"]) == {"sst", "imdb"}
     assert first_runs(seed="10", corpus="imdb").equals(first_runs(seed=10, corpus="imdb")), "as a command line says it"
-
-
-def test_models_on_other_vectors_are_variants(stored):
-    names = ("indomain-300", "ppmi-300-small", "random")
-    others = [result_of(values={"accuracy": 0.6}, vectors=name) for name in names]
-    stored([result_of(values={"accuracy": 0.7}), *others, result_of("babi_1")])
-    assert index.runs(corpus="sst")["vectors"].tolist() == ["ppmi-300"]
-    assert [index.runs(vectors=name)["variant"].item() for name in names] == [f"vectors={name}" for name in names]
-    assert index.runs(corpus="babi_1")["variant"].tolist() == [""], "its own recipe is its default"
 
 
 def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
@@ -267,18 +258,6 @@ def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "find_archive", lambda: None)
     with pytest.raises(AttnError, match="nothing is stored"):
         first_runs()
-
-
-def test_pretrained_encoders_are_asked_for_by_name(stored):
-    base = result_of(encoder="minilm")
-    layers = [
-        result_of(encoder="minilm", layer=2),
-        result_of(encoder="minilm", layer=2, base=from_dict(base.record["run"])),
-    ]
-    stored([result_of(), base, *layers])
-    assert set(index.runs(vectors="any").encoder) == {"lstm"}
-    assert list(index.runs(encoder="minilm").layer) == [-1]
-    assert set(index.runs(layer=[0, 2]).base) == {"", base.key}
 
 
 # ---- on the command line ---------------------------------------------------------------------------------------------

@@ -252,22 +252,6 @@ def test_states_are_those_of_the_reference_implementation():
         assert (mine - other)[inside].abs().max() < 1e-5
 
 
-@real_weights
-def test_a_logit_is_the_weighted_sum_of_its_pieces_numbers():
-    vocabulary = tuple(sorted(pieces.tokenizer().get_vocab(), key=pieces.tokenizer().get_vocab().get))
-    torch.manual_seed(0)
-    data = encode("planted", n_train=20, n_test=10)
-    model = families.tuned_task(Run("sst", "minilm"), data, None, False).model.eval()
-    texts = pieces.pieces(["The film is dull.", "A feast for the eyes, and for nothing else", "dull " * 300])
-    documents = piecewise.of_lists(texts, np.zeros(3, np.int64), np.arange(3))
-    traces = forward(model, documents)
-    with torch.no_grad():
-        logits = model(**inputs(model, documents, np.arange(3)))[:, 0].numpy()
-    assert np.abs(traces.logits[:, 0] - logits).max() <= 1e-5
-    sentence = piecewise.sentence(model, vocabulary)["sentence"]
-    assert [vocabulary[i] for i in pieces.pieces([piecewise.SENTENCE])[0]] == sentence["pieces"]
-
-
 def test_every_stored_output_is_the_weighted_sum_of_its_pieces_numbers():
     # what the archive says of a text, from what it keeps of its pieces; both are rounded there
     stored = index.runs(encoder=["minilm", "minilm_random"], family="pretrained", attention="tanh", source="archive")

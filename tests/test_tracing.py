@@ -95,22 +95,6 @@ def test_the_dial_of_context(context):
         torch.testing.assert_close(model.encoder(ids, lengths, mask)[0, 1:3], expected)
 
 
-def test_the_dial_mixes_values_or_scores_alone():
-    """Each part of the dial gives the scores or the contributions of the whole dial, and leaves the other unmixed."""
-    documents = random_documents(LENGTHS, 30)
-    traces = {"none": trace(random_model("average", "tanh", 30, width=6, hidden=4), documents, progress=False)}
-    for mixes in ("both", "values", "scores"):
-        mixed = partial(Mixed, context=0.6, mixes=mixes)
-        model = random_model(mixed, "tanh", 30, width=6, hidden=4)
-        traces[mixes] = trace(model, documents, progress=False)
-    assert np.abs(traces["both"].score - traces["none"].score).max() > 0.01
-    for name, like_both, like_none in (("values", "contribution", "score"), ("scores", "score", "contribution")):
-        np.testing.assert_array_equal(getattr(traces[name], like_both), getattr(traces["both"], like_both))
-        np.testing.assert_array_equal(getattr(traces[name], like_none), getattr(traces["none"], like_none))
-    network = plain.outputs_of(model, documents)[:, 0].numpy()  # as the loop left it: scores
-    np.testing.assert_allclose(traces["scores"].p, network, atol=1e-6)
-
-
 @forms
 def test_deleting_a_word_joins_its_neighbours_in_a_window_by_hand():
     model = window_model()

@@ -10,7 +10,6 @@ from wiegreffe_results import (
     adversary_of,
     curve,
     guide_run,
-    guided,
     older_curve,
     older_of,
     result_of,
@@ -32,18 +31,6 @@ def scored(scored):
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def test_claims_on_networks_guided_by_one_adversary_are_not_judged(scored):
-    one = [r for r in guided(adversary=None)] + [
-        result_of(replace(guide_run("sst", "adversary", seed), base=older_of("sst", 10, 5e-4)), 0.6)
-        for seed in SEEDS[:5]
-    ]
-    rows = scored(uniform_test(), one, curve(), older_curve())
-    row = row_for(rows, item="claim: an adversary is a bad guide", corpus="sst")
-    assert (row["verdict"], row["unjudged"]) == ("unjudged", "few seeds") and row["ours"] < 0
-    row = row_for(rows, item="Table 3", corpus="sst", measure="F1 of the guided network: adversary")
-    assert row["n_seeds"] == 1 and np.isnan(row["low"]), "five networks, one adversary that guides them"
 
 
 @pytest.mark.parametrize(
