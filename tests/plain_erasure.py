@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tests.plain import documents, jsd, output
+from tests.plain import documents, output
 
 
 def decode(traces, attention, contribution):
@@ -80,18 +80,3 @@ def smallest_flip_set(traces, row, item_left=True):
             if (kept or not item_left) and without(traces, attention, contribution, removed).argmax() != label:
                 return size
     return None
-
-
-def single(traces, row, choice, rule, uniform):
-    """(top, other, flips, other flips, delta_js, delta_alpha) of one document of several items."""
-    _, _, attention, contribution = list(documents(traces))[row]
-    slope = gradient(traces, attention, contribution)
-    values = {"attention": attention, "gradient": slope, "product": attention * slope}[choice]
-    n, top = len(attention), int(values.argmax())
-    possible = list(range(1, n)) if rule == "coded" else [i for i in range(n) if i != top]
-    other = possible[int(uniform * len(possible))]
-    own = decode(traces, attention, contribution)
-    first, second = (without(traces, attention, contribution, [item]) for item in (top, other))
-    change = [jsd(output(own), output(logits)) for logits in (first, second)]
-    flips = [bool(logits.argmax() != own.argmax()) for logits in (first, second)]
-    return top, other, *flips, change[0] - change[1], attention[top] - attention[other]

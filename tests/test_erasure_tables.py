@@ -5,35 +5,27 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import plain
-import plain_erasure as twin
 import pytest
 from conftest import toy_traces
 from test_erasure import CLASSES, LENGTHS, every_toy
 
-from attn_core.experiments import draws as random
-from attn_core.experiments.removal import by_class, ranking_values
+from attn_core.experiments.removal import removals
 from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
 from attn_lab.more.erasure import derived, dispersion
 
 
-def test_single_equals_the_loop():
+def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
+    """And r, where it is that very item."""
     for traces in every_toy():
-        draws = random.uniforms(0, "erased item", traces.doc_id, np.arange(len(traces) + 1), 3)
-        table, ranked = single(traces), ranking_values(by_class(traces))
-        for row in np.flatnonzero(traces.lengths > 1):
-            tokens = slice(*traces.offsets[row : row + 2])
-            for uniform, choice in zip(draws[:, row], CHOICES, strict=True):
-                for rule in RULES:
-                    top, other, flips, other_flips, js, alpha = twin.single(traces, row, choice, rule, uniform)
-                    assert ranked[choice][tokens].argmax() == top
-                    assert table[f"flips_{choice}"][row] == flips
-                    assert table[f"flips_r_{choice}@{rule}"][row] == other_flips
-                    if choice == "attention":
-                        assert table[f"delta_js@{rule}"][row] == pytest.approx(js, abs=1e-12)
-                        assert table[f"delta_alpha@{rule}"][row] == pytest.approx(alpha, abs=1e-12)
-                        assert table[f"same@{rule}"][row] == (top == other)
+        table, removed, several = single(traces), removals(traces, rankings=CHOICES), traces.lengths > 1
+        for choice in CHOICES:
+            flips = table[f"flips_{choice}"]
+            np.testing.assert_array_equal(flips, several & (removed[f"removed_{choice}"] == 1))
+        same = table["same@coded"]
+        assert (table["flips_r_attention@coded"][same] == table["flips_attention"][same]).all()
+        assert (table["delta_js@coded"][same] == 0).all() and not table["same@described"].any()
 
 
 def test_a_weight_near_one_may_do_less_than_a_small_one():

@@ -136,11 +136,6 @@ def test_weights_dealt_anew_are_the_same_weights(text):
         for place in (0, -1):  # [CLS] and [SEP] keep their weight
             assert torch.equal(dealt[how][..., place], row.expand_as(dealt[how])[..., place])
     assert (dealt["all"][..., 0] != row[..., 0]).any()
-    first, second = (
-        weights.argsort(3)[:, 1].ne(row.argsort(3)[:, 1]).any() for weights in (dealt["words"], dealt["heads"])
-    )
-    assert first
-    assert second
 
 
 def test_where_cls_looks_is_all_there_is():
@@ -186,7 +181,6 @@ def test_a_row_a_document(model, table):
     assert table["top_deletion_deletion"].tolist()[1:] == [1] * 5
     assert np.isnan(table["top_deletion_deletion"][0])
     assert np.allclose(table["tau_deletion_deletion"][1:], 1)
-    assert table["whole_input"].max() < 1e-4
     for layer in ("1", "2", "even"):
         parts = [table[f"looks_{kind}@{layer}"] for kind in ("self", "separator", "signs", "words")]
         assert np.allclose(sum(parts), 1)
@@ -219,21 +213,13 @@ def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     assert run.family == "cls"
     made = compute.compute(run, progress=False)
     stored = store.read(store.cache_store(), run.key)
-    assert stored.traces is None
     assert stored.documents["p"].tolist() == pytest.approx(made.documents["p"].tolist(), abs=1e-5)
     assert stored.record["accuracy"] == (stored.documents["predicted"] == stored.documents["label"]).mean()
-    numbers = stored.numbers.set_index(["measure", "statistic"])["value"]
-    assert numbers["top_deletion_deletion", "mean"] == 1
-    assert numbers["accuracy", "value"] == pytest.approx(stored.record["accuracy"])
     packing.prepare(run)
     packed = store.read(packing.packed_store(), run.key)
-    assert len(packed.numbers) == len(stored.numbers)
+    numbers = packed.numbers.set_index(["measure", "statistic"])["value"]
+    assert numbers["top_deletion_deletion", "mean"] == 1
     assert len(packed.documents) == len(data.splits["test"])
-
-    untrained = Run("sst", "minilm", attention="cls", epochs=0)
-    assert "whole_input" not in compute.compute(untrained, progress=False).documents
-    packing.prepare(untrained)
-    assert store.read(packing.packed_store(), untrained.key).documents is None
 
 
 @pytest.mark.parametrize(

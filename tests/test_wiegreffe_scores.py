@@ -74,20 +74,13 @@ def test_points_and_curves_are_on_the_halved_scale(scored):
     third = low.loc["trained adversaries: TVD, halved, at JSD 0.3"]
     assert third["ours"] == pytest.approx(0.03) and third["n_seeds"] == 3
     assert set(rows.loc[(rows["kind"] == "band") & rows["ours"].notna(), "unjudged"]) == {"few seeds"}, "three curves"
-    flat = row_for(rows, item="band: the curve is flat", corpus="sst")
-    assert 0 < flat["ours"] < 0.01
     left = row_for(rows, item="band: seeds move outputs more than λ = 0 baselines", corpus="sst")
     assert left["ours"] == pytest.approx(0.04 - 0.025)
     under = row_for(rows, item="band: uniform is below the curve", corpus="sst")
     assert under["ours"] == pytest.approx(0.03 - np.interp(0.11, [0.05, 0.25], [0.05, 0.06]) / 2)
-    best = row_for(rows, item="band: the best adversary scores like its base", corpus="sst")
-    assert best["ours"] == pytest.approx(BASE_MEAN - (0.831 - 5 * 5e-4), abs=0.01)
     table_4 = rows[(rows["item"] == "Table 4") & (rows["corpus"] == "sst")].set_index("measure")["ours"]
     found = [table_4[f"best adversary: {name}"] for name in ("JSD", "TVD, halved")]
     assert [table_4["F1 of the best adversary"], *found] == pytest.approx([0.831 - 5 * 5e-4, 0.45, 0.03])
-
-
-BASE_MEAN = 0.831
 
 
 def test_table_4_takes_no_single_run_for_a_mean(scored):
