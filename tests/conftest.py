@@ -50,7 +50,6 @@ SLOW = {
     "test_rounding",
     "test_runs",
     "test_scorecard",
-    "test_serrano_scores",
     "test_sweep",
     "test_wiegreffe_scores",
 }

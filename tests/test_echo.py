@@ -11,29 +11,11 @@ from hypothesis import strategies as st
 from plain import documents
 
 from attn_core.traces import decisions, sigmoid
-from attn_lab.more.echo import MEASURES, decomposition, echo, elsewhere, median_change
+from attn_lab.more.echo import decomposition, echo, elsewhere, median_change
 
 
 def decides(logits):
     return int(logits[0] > 0) if len(logits) == 1 else int(np.argmax(logits))
-
-
-def plain(traces):
-    """The definitions, token by token."""
-    rows, b = [], traces.bias.astype(float)
-    for _, _, a, c in documents(traces):
-        own = decides(b + a @ c)
-        alone = [decides(b + token) == own for token in c]
-        rows.append((np.mean(alone), float(all(alone)), float(decides(b + c.mean(axis=0)) != own)))
-    return np.array(rows)
-
-
-@pytest.mark.parametrize("classes", [1, 2, 3, 5])
-def test_fast_is_plain(classes):
-    traces = toy_traces(lengths=(1, 2, 3, 5, 5, 8, 20), seed=classes, classes=classes)
-    found = echo(traces)
-    np.testing.assert_allclose(found[list(MEASURES[:3])].to_numpy(float), plain(traces), atol=1e-12)
-    assert found["permutation_expected"].isna().all() == (classes > 2)
 
 
 @pytest.mark.parametrize("classes", [1, 3])

@@ -1,11 +1,10 @@
 """Serrano & Smith's experiments: equal to one forward per removal, exact where they say so; acceptance tests."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
-import plain
-import plain_erasure as twin
 import pytest
 from conftest import toy_pairs, toy_traces
 
@@ -21,7 +20,7 @@ from attn_core.experiments.removal import (
 )
 from attn_core.experiments.single import single
 from attn_core.measures import jsd
-from attn_core.traces import Traces
+from attn_core.traces import Traces, attending_only, decisions, probabilities
 from attn_lab.more.erasure import RANKINGS, document_table, summary_table
 
 LENGTHS = (1, 2, 3, 4, 5, 5, 8, 13, 2, 7, 9)
@@ -77,49 +76,60 @@ def test_by_hand():
 
 def test_removals_equal_one_forward_per_removal():
     for traces in every_toy():
-        draws = random.uniforms(3, "removal", traces.doc_id, traces.offsets)[0]
-        table = removals(traces, 3, RANKINGS[:-1])
-        for name, expected in twin.removals(traces, draws).items():
-            removed, mass, zero = zip(*expected, strict=True)
-            assert table[f"removed_{name}"].tolist() == list(removed), name
-            np.testing.assert_allclose(table[f"mass_{name}"], mass, atol=1e-12)
-            assert table[f"zero_{name}"].tolist() == [bool(flag) for flag in zero], name
+        table = removals(traces)
+        for row in range(len(traces)):
+            for name in RANKINGS[:-1]:
+                steps = curve(traces, row, name)
+                flips = np.flatnonzero(steps["label"] != steps["label"][0])
+                first = flips[0] if len(flips) else NEVER
+                assert table[f"removed_{name}"][row] == first
+                if len(flips):
+                    assert table[f"mass_{name}"][row] == pytest.approx(steps["mass"][first], abs=1e-12)
+                    assert table[f"zero_{name}"][row] == (steps["mass"][first] > 1 - 1e-12)
 
 
 @pytest.mark.parametrize("classes", CLASSES)
 def test_gradient_is_that_of_the_output(classes):
-    traces = toy_traces((6, 6, 6), classes=classes)
-    found = attention_gradient(by_class(traces)).reshape(3, 6)
-    for row, _, attention, contribution in plain.documents(traces):
-        np.testing.assert_allclose(found[row], twin.slopes(traces, attention, contribution), atol=1e-8)
+    """By central differences, each weight alone and none renormalised."""
+    traces, step = toy_traces((6, 6, 6), classes=classes), 1e-6
+    found = attention_gradient(by_class(traces))
+    for item, move in enumerate(step * np.eye(18)):
+        p = [probabilities(traces.logits_under(traces.attention + side * move)) for side in (1, -1)]
+        change = (p[0] - p[1])[np.arange(3), traces.predicted]
+        assert change.sum() / (2 * step) == pytest.approx(found[item], abs=1e-8)
 
 
 def test_first_order_is_the_slope_of_renormalised_erasure():
     """A small part of an item goes, the others are renormalised: p_y falls at the matched rate (specification, 8.3)."""
-    traces, step = toy_traces((6,) * 4, classes=3), 1e-6
-    rate = ranking_values(traces)["first_order"].reshape(4, 6)
-    for row, _, attention, contribution in plain.documents(traces):
-        y = twin.decode(traces, attention, contribution).argmax()
-        for t in range(6):
-            # the exact loss along the straight line from the own weights to those without item t, at its start
-            target = attention.copy()
-            target[t] = 0
-            toward = attention + step * (target / target.sum() - attention)
-            logits = [traces.bias + weight @ contribution for weight in (attention, toward)]
-            p = [plain.output(one)[y] for one in logits]
-            assert (p[0] - p[1]) / step == pytest.approx(rate[row, t], abs=1e-5)
+    traces, step = toy_traces((6,), classes=3), 1e-6
+    rate = ranking_values(traces)["first_order"]
+    for item in range(6):
+        target = attending_only(traces, np.arange(6) != item)
+        # the exact loss along the straight line from the own weights to those without the item, at its start
+        toward = traces.attention + step * (target - traces.attention)
+        p = [
+            probabilities(traces.logits_under(weights))[0, traces.predicted[0]]
+            for weights in (traces.attention, toward)
+        ]
+        assert (p[0] - p[1]) / step == pytest.approx(rate[item], abs=1e-5)
 
 
 def test_smallest_flip_set_equals_all_subsets():
     """Acceptance test: every subset is erased; also with the zero vector, with which the optimum bounds the boxes."""
     for traces in every_toy():
-        short = traces.take(np.flatnonzero(traces.lengths <= 9))
-        table = removals(short, rankings=("optimum",))
-        for row, (removed, zero) in enumerate(zip(table["removed_optimum"], table["zero_optimum"], strict=True)):
-            kept = twin.smallest_flip_set(short, row)
-            assert (None if removed == NEVER or zero else removed) == kept
-            if kept is None:
-                assert (None if removed == NEVER else removed) == twin.smallest_flip_set(short, row, item_left=False)
+        table = removals(traces, rankings=("optimum",))
+        for row in np.flatnonzero(traces.lengths <= 9):
+            kept = np.array(list(product([False, True], repeat=traces.lengths[row])))
+            texts = traces.take([row] * len(kept))
+            weights = attending_only(texts, kept.ravel())
+            flips = decisions(texts.logits_under(weights)) != texts.predicted
+            left = np.add.reduceat(weights, texts.offsets[:-1]) > 0
+            removed, zero = table.loc[row, ["removed_optimum", "zero_optimum"]]
+            gone = (~kept).sum(1)
+            smallest = gone[flips & left].min(initial=99)
+            assert (99 if removed == NEVER or zero else removed) == smallest
+            if smallest == 99:
+                assert (99 if removed == NEVER else removed) == gone[flips].min(initial=99)
 
 
 @pytest.mark.parametrize(("decided", "smallest"), [(0, NEVER), (1, 1)])

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import plain
 import pytest
 from conftest import toy_traces
-from test_erasure import CLASSES, LENGTHS, every_toy
+from test_erasure import every_toy
 
 from attn_core.experiments.removal import removals
 from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
@@ -62,24 +61,15 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
     assert two_by_two(flags, "product", "coded") == cells | {"n": 4}
 
 
-@pytest.mark.parametrize("classes", CLASSES)
-def test_dispersion_by_loop_and_its_invariances(classes):
-    traces = toy_traces(LENGTHS, classes=classes)
-    table = dispersion(traces)
-    for row, _, attention, contribution in plain.documents(traces):
-        c = contribution - contribution.mean(axis=1, keepdims=True) if classes > 1 else contribution
-        for name, weight in (("dispersion_weighted", attention), ("dispersion", np.full(len(c), 1 / len(c)))):
-            mean = sum(w * x for w, x in zip(weight, c, strict=True))
-            apart = sum(w * ((x - mean) ** 2).sum() for w, x in zip(weight, c, strict=True))
-            expected = apart / sum(w * (x**2).sum() for w, x in zip(weight, c, strict=True))
-            if len(c) == 1:
-                assert np.isnan(table[name][row])
-            else:
-                assert table[name][row] == pytest.approx(expected) and 0 <= expected <= 1
-    moved = replace(traces, contribution=4 * traces.contribution + (8 if classes > 1 else 0), bias=traces.bias + 1)
-    pd.testing.assert_frame_equal(dispersion(moved).iloc[:, 4:], table.iloc[:, 4:], rtol=1e-4)
-    alike = replace(traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1))
-    np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
+def test_dispersion_by_hand():
+    """Weights 3/4 and 1/4 on contributions 1 and 3: 1 - 1.5² / 3; evenly 1 - 2² / 5. What all classes get is no
+    difference, and one item has none."""
+    one = replace(toy_traces((2,)), score=np.log([1, 1 / 3]), contribution=np.array([[1.0], [3.0]]))
+    several = replace(one, contribution=np.array([[8.0, 10.0], [5.0, 11.0]]), bias=np.zeros(2))
+    for traces in (one, several):
+        found = dispersion(traces).iloc[0]
+        assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx((0.25, 0.2))
+    assert dispersion(toy_traces((1,)))["dispersion"].isna().all()
 
 
 def documents_by_hand() -> pd.DataFrame:

@@ -71,31 +71,6 @@ def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
     assert drop(x, rate, training=False) is x and drop(x, 0.0, training=True) is x
 
 
-def test_dropout_falls_on_words_sentence_vectors_and_logits():
-    documents = plain.documents(LENGTHS)
-    rows = np.arange(len(documents))
-    for name in SIX:
-        for place in range(3):
-            dropout = [0.5 if i == place else 0.0 for i in range(3)]
-            model = plain.random_model(name, dropout=dropout).train()
-            if name.endswith("conv"):
-                model.document.encoder.eval()  # its own dropout
-                if model.sentence is not None:
-                    model.sentence.encoder.eval()
-            torch.manual_seed(0)
-            logits = model(**flat(documents, is_han(name), "these").inputs(rows, torch.device("cpu"))).detach()
-            changed = (logits - run_model(model.eval(), documents)).abs() > 1e-4
-            if place == 2:  # on the logits themselves: zero or twice as large
-                assert set((logits == 0).unique().tolist()) == {True, False}
-                assert torch.equal(logits[logits != 0], 2 * run_model(model, documents)[logits != 0])
-            else:
-                assert changed.any() == (place == 0 or is_han(name))
-    torch.manual_seed(0)
-    model = plain.random_model("flan_conv").train()
-    training = model(**flat(documents, False, "these").inputs(rows, torch.device("cpu"))).detach()
-    assert (training - run_model(model.eval(), documents)).abs().max() > 1e-3  # the convolutions' own
-
-
 # The whole models
 
 

@@ -7,21 +7,17 @@ import pytest
 import torch
 from plain_network import (
     SIZES,
-    PlainAverage,
-    PlainCNN,
     random_documents,
     random_model,
     tensors,
     window_model,
 )
-from torch import nn
 
 from attn_core.documents import UNKNOWN, pad
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
-from attn_core.tracing import forward
 from attn_core.training import jain
 from attn_lab.data import encode
 from attn_lab.more.interventions import Hide, Tie, masked
@@ -47,25 +43,6 @@ def test_cnn_windows_reach_start_and_end_and_then_zeros():
         h = model.states_and_scores(*tensors(np.array([2, 4, 5, 3])))[0][0]
     assert h[:, 1].tolist() == [0.0, 214.0, 521.0, 0.0]  # 4 + 10 + 200, 1 + 20 + 500; start and end zeroed
     assert h[:, 3].tolist() == [0.0, 0.0, 4.0, 0.0]  # ReLU(0 - 5), then start less nothing beyond the end
-
-
-@pytest.mark.parametrize(("plain_kind", "kind"), [(PlainCNN, "cnn"), (PlainAverage, "average")])
-@pytest.mark.parametrize("vocabulary", [8, 400])  # smaller and larger than the batch
-def test_by_word_is_the_plain_encoder(plain_kind, kind, vocabulary):
-    documents = random_documents([3, 9, 1, 6], vocabulary)
-    torch.manual_seed(0)
-    first = plain_kind(nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
-    second = ENCODERS[kind](nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
-    second.load_state_dict(first.state_dict())
-    ids, lengths = padded(documents, np.arange(4), extra=2)
-    mask = torch.arange(ids.shape[1]) < lengths[:, None]
-    weights = torch.rand(*ids.shape, first.width, dtype=torch.double)
-    for encoder in (first, second):
-        (encoder(ids, lengths, mask) * weights).sum().backward()
-    torch.testing.assert_close(second(ids, lengths, mask), first(ids, lengths, mask))
-    for (name, a), b in zip(first.named_parameters(), second.parameters(), strict=True):
-        torch.testing.assert_close(b.grad, a.grad, msg=name)
-        assert a.grad.abs().max() > 0
 
 
 def test_attention_scores_by_hand():
@@ -109,22 +86,6 @@ def test_unknown_names_and_vectors_that_are_not_finite_are_refused():
     vectors[3, 1] = np.nan
     with pytest.raises(AttnError, match="row 3"):
         build("lstm", "tanh", vectors)
-
-
-def test_logits_under_another_attention_are_those_of_the_trace():
-    """The affine identity through the network itself: given weights give the logits that the trace predicts."""
-    documents, model = random_documents(np.array([4, 7, 2]), 30, seed=3), random_model("lstm", "tanh", 30)
-    traces = forward(model, documents)
-    rng = np.random.default_rng(0)
-    weights = np.concatenate([rng.dirichlet(np.ones(n)) for n in traces.lengths])
-    ids, lengths = pad(documents, np.arange(len(documents)))
-    base = np.zeros(ids.shape, np.float32)
-    for row, (start, n) in enumerate(zip(traces.offsets, traces.lengths, strict=False)):
-        base[row, 1 : n + 1] = weights[start : start + n]
-    with torch.no_grad():
-        logits = model(torch.as_tensor(ids), torch.as_tensor(lengths), imposed=torch.as_tensor(base))
-    np.testing.assert_allclose(logits.numpy(), traces.logits_under(weights), atol=1e-5)
-    assert np.abs(logits.numpy() - traces.logits).max() > 1e-3
 
 
 def untrained(data):

@@ -135,22 +135,20 @@ OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epoc
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, capsys):
+def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
-    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     for scheme in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
     (tmp_path / "archive").mkdir()
-    (tmp_path / "data" / "sst").mkdir(parents=True)
     path = tmp_path / "grid.yml"
     path.write_text(OWN_GRID)
 
     def labels(first: int) -> None:
-        table = pd.DataFrame({"text": [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]})
-        for split in ("train", "dev", "test"):
-            table.assign(label=[(n + first) % 2 for n in range(40)]).to_parquet(tmp_path / f"data/sst/{split}.parquet")
+        texts = [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]
+        table = {"text": texts, "label": [(n + first) % 2 for n in range(40)]}
+        tables("sst", train=table, dev=table, test=table)
 
     def data() -> str:
         return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
