@@ -65,6 +65,7 @@ def test_by_hand():
     assert row["echo"] == pytest.approx(2 / 3) and row["locked"] == 0 and row["flat_flips"] == 1
     row = echo(replace(traces, contribution=np.array([[1.0], [2.0], [0.5]]))).iloc[0]
     assert (row["echo"], row["locked"], row["flat_flips"]) == (1, 1, 0)
+    assert echo(toy_traces(classes=3))["permutation_expected"].isna().all()
 
 
 @settings(max_examples=40)

@@ -7,11 +7,9 @@ import plain_network as plain
 import pytest
 import torch
 from conftest import plainly
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core.documents import Documents, pad
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
@@ -148,24 +146,6 @@ def test_single_precision_at_the_papers_widths(encoder, attention):
     exact, found = trace(model, documents, progress=False), trace(model.float(), documents, progress=False)
     for name in TOKEN_ARRAYS:
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), atol=1e-5, err_msg=name)
-
-
-@settings(max_examples=25)
-@given(
-    st.sampled_from(ALL), st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 6), st.integers(0, 99)
-)
-def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
-    model, documents = small(*names), random_pairs(lengths, 30, seed)
-    order = np.random.default_rng(seed).permutation(len(documents))
-
-    def tensors(rows):
-        arrays = [*pad(documents, rows), *pad(documents.queries, rows)]
-        arrays[0], arrays[2] = (np.pad(ids, ((0, 0), (0, extra))) for ids in (arrays[0], arrays[2]))
-        return [torch.from_numpy(array) for array in arrays]
-
-    with torch.no_grad():
-        together = model(*tensors(order)).softmax(1)
-    np.testing.assert_allclose(together, plain.outputs_of(model, documents)[order], atol=1e-10)
 
 
 @pytest.mark.parametrize("encoder", ["average", "none"])

@@ -45,25 +45,6 @@ def test_table_2_is_judged_by_its_gap(scored, gap, verdict):
     assert row["null_prediction"] == pytest.approx(np.mean(list(printed.values())), abs=1e-9)
 
 
-def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
-    rows = scored(uniform_test(count=9, seeds_jsd=0.045))
-    part = rows[
-        rows["item"].str.startswith("Figure 3 [") & (rows["corpus"] == "sst") & (rows["measure"] == "JSD of seeds")
-    ]
-    assert len(part) == 8 and part["n_seeds"].eq(8).all() and part["ours"].round(6).nunique() == 1
-    middle = 0.045 + 0.002 * np.median([i - 4 for i in range(1, 9)])
-    assert part["ours"].iloc[0] == pytest.approx(middle)
-    assert part["verdict"].tolist() == [
-        "holds" if abs(middle - value) <= 0.04 else "differs" for value in part["reported"]
-    ]
-    whole = row_for(rows, item="Figure 3", corpus="sst")
-    assert whole["verdict"] == "holds" and whole["ours"] == pytest.approx(middle)
-    far = scored(uniform_test(count=9, seeds_jsd=0.3))
-    assert row_for(far, item="Figure 3", corpus="sst")["verdict"] == "differs"
-    assert row_for(far, item="claim: seeds agree in attention", corpus="sst")["verdict"] == "differs"
-    assert row_for(rows, item="claim: seeds agree in attention", corpus="sst")["verdict"] == "holds"
-
-
 def test_points_and_curves_are_on_the_halved_scale(scored):
     rows = scored(uniform_test(), curve())
     points = rows[(rows["item"] == "Figure 5") & (rows["corpus"] == "sst")].set_index("measure")["ours"]
