@@ -47,7 +47,6 @@ SLOW = {
     "test_plateau",
     "test_plugins",
     "test_reading",
-    "test_rounding",
     "test_runs",
     "test_scorecard",
     "test_sweep",

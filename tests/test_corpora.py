@@ -59,25 +59,6 @@ def test_posts_lose_header_footer_and_quotes():
 words = st.text("abcXYZ0é'", min_size=1, max_size=3)
 
 
-@given(st.lists(st.lists(words, max_size=6), max_size=8), st.integers(1, 3))
-def test_vocabulary_is_sorted_and_counts_documents(lists, least):
-    found = arrays.vocabulary(lists, least)
-    plain = sorted({w for tokens in lists for w in tokens if sum(w in other for other in lists) >= least})
-    assert list(found) == [*text.SPECIALS, *plain]
-    assert found == arrays.vocabulary(reversed(lists), least)
-
-
-@given(st.lists(st.lists(words, max_size=6), max_size=8))
-def test_ids_give_back_the_words(lists):
-    known = arrays.vocabulary(lists[:4])
-    ids, offsets = arrays.to_ids(lists, known)
-    assert ids.dtype == np.int32 and offsets[-1] == len(ids)
-    for d, tokens in enumerate(lists):
-        own = ids[offsets[d] : offsets[d + 1]]
-        assert own[0] == text.START and own[-1] == text.END
-        assert [known[i] for i in own[1:-1]] == [w if w in known else "<unk>" for w in tokens]
-
-
 def test_a_token_spelled_like_a_special_one_does_not_shift_the_index():
     assert arrays.vocabulary([["<s>", "a"]]) == (*text.SPECIALS, "a")
 

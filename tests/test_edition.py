@@ -135,11 +135,6 @@ def test_a_figure_is_text_of_the_page(monkeypatch):
     assert "\n\n" not in text and 'id="name-' in text and "font-family: var(--attn-font" in text
 
 
-def test_a_rounded_zero_has_no_sign():
-    assert words.number(-0.001, ".2f") == "0.00" and words.number(-0.02, ".2f") == "−0.02"
-    assert words.number(0.25, ".0%") == "25%" and words.number(-0.001, ".0%") == "0%"
-
-
 FOLDS = """<!doctype html><link rel="icon" href="data:,"><article class="bd-article"><h1>Title</h1>
 <div class="cell"><details class="hide above-input"><summary>Code</summary><pre>x</pre></details></div>
 <div class="cell"><details class="hide above-input"><summary>Code</summary><pre>y</pre></details></div>

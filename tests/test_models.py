@@ -20,7 +20,7 @@ from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.training import jain
 from attn_lab.data import encode
-from attn_lab.more.interventions import Hide, Tie, masked
+from attn_lab.more.interventions import Hide, Tie, masked, nudge
 from attn_lab.more.transformer import waves
 from attn_lab.runs.run import Run
 
@@ -158,6 +158,17 @@ def test_masks_hide_words_alone_and_about_a_quarter_of_them():
     share = np.add.reduceat(hidden, documents.offsets[:-1]) / (documents.lengths - 2)
     assert 0.2 < share.mean() < 0.3 and 0.45 < (share == 0).mean() < 0.6  # half of the texts, a rate of a half
     assert (share == 1).any() and ((share > 0.2) & (share < 0.8)).mean() > 0.2
+
+
+def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 4, padding_idx=0), torch.nn.Linear(4, 3))
+    before = [weight.detach().clone() for weight in model.parameters()]
+    nudge(model, 1)
+    for old, new in zip(before, model.parameters(), strict=True):
+        above = torch.nextafter(old, torch.tensor(torch.inf))
+        below = torch.nextafter(old, torch.tensor(-torch.inf))
+        assert torch.equal(new == 0, old == 0) and ((new == above) | (new == below) | (old == 0)).all()
+    assert 0.4 < (model[0].weight[1:].abs() > before[0][1:].abs()).float().mean() < 0.6
 
 
 def test_the_tie_of_states_to_words_by_hand():

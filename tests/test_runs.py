@@ -207,6 +207,7 @@ def test_what_a_run_is_compared_with():
     assert compared_with(first) is None and compared_with(Run("sst", attention="dot", seed=50)) is None
     assert compared_with(Run("sst", seed=50)) == first == compared_with(Run("sst", attention="uniform"))
     assert compared_with(Run("sst", seed=50, selection="test")) == Run("sst", selection="test")
+    assert compared_with(Run("sst", rounding=1)) == first
     assert compared_with(Run("sst", seed=50, fraction=0.5)) is None
     assert compared_with(Run("sst", encoder="average", seed=50)) is None
     base = Run("sst", seed=50)
