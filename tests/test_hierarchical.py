@@ -71,6 +71,19 @@ def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
     assert drop(x, rate, training=False) is x and drop(x, 0.0, training=True) is x
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"), [("han_rnn", [1, 1, 1]), ("flan_rnn", [1, 0, 1]), ("flan_conv", [1, 1, 1])]
+)
+def test_dropout_falls_on_words_sentence_vectors_and_logits(name, changes):
+    """And, whatever the three rates, on what convolutions give."""
+    documents = plain.documents(LENGTHS)
+    for place, changed in enumerate(changes):
+        model = plain.random_model(name, dropout=0.5 * np.eye(3)[place]).train()
+        dropped = run_model(model, documents)
+        assert ((dropped - run_model(model.eval(), documents)).abs().max() > 1e-4) == changed
+        assert (dropped == 0).any() == (place == 2)
+
+
 # The whole models
 
 
