@@ -1,7 +1,6 @@
 """Cleaning, vocabulary, length filter, documents and batches."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -100,16 +99,23 @@ def test_texts_are_taken_with_their_second_texts_and_answers():
     assert second.allowed(3) is None
 
 
-@given(st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), st.integers(0, 9))
-def test_batches_hold_every_row_once_by_length(lengths, size, seed):
+@given(
+    st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 9)
+)
+def test_batches_hold_every_row_once_and_noise_bounds_the_order(lengths, size, noise, seed):
     docs = documents(lengths)
-    for noise in (0.0, 0.5):
-        made = batches(docs, size, np.random.default_rng(seed), noise)
-        assert sorted(np.concatenate([[], *made]).tolist()) == list(range(len(lengths)))
-        assert sum(len(rows) != size for rows in made) <= 1
-        spans = sorted((min(docs.lengths[rows]), max(docs.lengths[rows])) for rows in made)
-        # A row may stand before a shorter one if noise can close the gap: half of each length up or down.
-        assert all(low >= (1 - noise) / (1 + noise) * high for (_, high), (low, _) in pairwise(spans))
+    made = batches(docs, size, np.random.default_rng(seed), noise)
+    assert sorted(np.concatenate([[], *made]).tolist()) == list(range(len(lengths)))
+    assert sum(len(rows) != size for rows in made) <= 1
+    # A row may stand before another only if the noise can close the gap: floor(-noise L) <= shift <= ceil(noise L) - 1.
+    order = sorted(made, key=lambda rows: (min(docs.lengths[rows]), max(docs.lengths[rows])))
+    if noise == 0:
+        flat = [docs.lengths[r] for rows in order for r in rows]
+        assert flat == sorted(flat)
+    for rows in made:
+        n = docs.lengths[rows]
+        lowest, highest = n + np.floor(-noise * n), n + np.maximum(np.ceil(noise * n) - 1, 0)
+        assert all(lowest[i] <= highest[j] for i in range(len(n)) for j in range(i + 1, len(n)))
 
 
 def test_fingerprint_sees_every_array_and_the_words():
