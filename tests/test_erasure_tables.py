@@ -63,12 +63,12 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
 
 def test_dispersion_by_hand():
     """Weights 3/4 and 1/4 on contributions 1 and 3: 1 - 1.5² / 3; evenly 1 - 2² / 5. What all classes get is no
-    difference, and one item has none."""
+    difference: of (1, -1, 0) + 8 and (0, 1, -1) + 5 it is 1 - 7/16; evenly 1 - 1/4. One item has none."""
     one = replace(toy_traces((2,)), score=np.log([1, 1 / 3]), contribution=np.array([[1.0], [3.0]]))
-    several = replace(one, contribution=np.array([[8.0, 10.0], [5.0, 11.0]]), bias=np.zeros(2))
-    for traces in (one, several):
+    several = replace(one, contribution=np.array([[9.0, 7, 8], [5, 6, 4]]), bias=np.zeros(3))
+    for traces, expected in ((one, (0.25, 0.2)), (several, (0.5625, 0.75))):
         found = dispersion(traces).iloc[0]
-        assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx((0.25, 0.2))
+        assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx(expected)
     assert dispersion(toy_traces((1,)))["dispersion"].isna().all()
 
 
