@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Every page and many tests are processes of their own: without compiled modules each would compile its libraries anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install notebooks lab book pdf course zip check test test-quick test-faults bench lock clean
+.PHONY: install notebooks lab book pdf course zip check test test-quick test-all test-faults bench lock clean
 
 install: $(STAMP)
 
@@ -55,13 +55,16 @@ check: install  # form, types, who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: install
+test: install  # for a person: of the pages those that changed, and three always
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not thorough"
+
+test-all: install  # for CI
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-quick: install  # about a minute, for every save
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
-test-faults: install  # kills, tampering, lost workers, and ten times as many random inputs as `test` tries
+test-faults: install  # kills, tampering, lost workers, and ten times as many random inputs as `test-all` tries
 	ATTN_FAULTS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
 
 bench: install

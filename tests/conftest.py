@@ -47,20 +47,24 @@ SLOW = {
     "test_plateau",
     "test_plugins",
     "test_reading",
-    "test_rounding",
     "test_runs",
     "test_scorecard",
-    "test_serrano_scores",
     "test_sweep",
     "test_wiegreffe_scores",
 }
 """Modules that execute pages, start processes, train or read the whole archive: `make test-quick` leaves them out."""
+
+THOROUGH = {"test_browser", "test_cluster", "test_compared", "test_course", "test_memory", "test_rerun"}
+"""Modules that `make test` leaves to `make test-all`, as it does all tests marked faults, browser or thorough."""
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.stem in SLOW:
             item.add_marker(pytest.mark.slow)
+        marks = {mark.name for mark in item.iter_markers()}
+        if item.path.stem in THOROUGH or marks & {"browser", "faults"}:
+            item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,7 @@ erasure; and small random documents and models to hold the package's forms again
 import numpy as np
 import torch
 
-from attn_core.documents import Documents, Encoded
+from attn_core.documents import Documents
 from attn_core.models.hierarchical import build
 
 SIX = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
@@ -28,30 +28,6 @@ def documents(sentence_lengths, vocabulary=30, seed=0, labels=None) -> Documents
 def random_lengths(rng, count, sentences=7, words=9):
     """Sentence lengths of `count` documents."""
     return [list(rng.integers(1, words, rng.integers(1, sentences))) for _ in range(count)]
-
-
-def cued(sizes=(600, 100, 120), seed=0, vocabulary=40) -> Encoded:
-    """Three classes: one of two cue words in some places, or none of them (class 0)."""
-    rng = np.random.default_rng(seed)
-    splits = {}
-    for split, size in zip(("train", "dev", "test"), sizes, strict=True):
-        labels = rng.integers(0, 3, size)
-        made = documents(random_lengths(rng, size), vocabulary, int(rng.integers(1 << 30)), labels)
-        ids = np.where((made.ids == 4) | (made.ids == 5), 6, made.ids)
-        for row, label in enumerate(labels):
-            places = rng.integers(made.offsets[row] + 1, made.offsets[row + 1] - 1, 2)
-            if label > 0:
-                ids[places] = 3 + label
-        splits[split] = Documents(
-            ids,
-            made.offsets,
-            labels,
-            made.doc_ids,
-            sentence_lengths=made.sentence_lengths,
-            sentence_offsets=made.sentence_offsets,
-        )
-    statistics = {"classes": ["none", "one", "other"]}
-    return Encoded("cued", splits, tuple(map(str, range(vocabulary))), "0" * 64, statistics)
 
 
 def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, dropout=(0.0, 0.0, 0.0)):

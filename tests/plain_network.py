@@ -6,24 +6,8 @@ import torch
 from attn_core.documents import Documents
 from attn_core.models import paired
 from attn_core.models.classifier import Classifier, build
-from attn_core.models.encoders import CNN, Average
 from attn_core.models.paired import Paired
 from attn_core.tracing import inputs
-
-
-class PlainCNN(CNN):
-    """The convolutions themselves, over the padded tokens."""
-
-    def windows(self, ids: torch.Tensor) -> torch.Tensor:
-        e = self.embedding(ids).transpose(1, 2)
-        return torch.cat([convolution(e) for convolution in self.convolutions], dim=1).transpose(1, 2)
-
-
-class PlainAverage(Average):
-    """The projection made anew for every token."""
-
-    def forward(self, ids: torch.Tensor, lengths: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return self.project(self.embedding(ids)).tanh()
 
 
 def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Documents:

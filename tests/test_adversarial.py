@@ -4,7 +4,6 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import plain
 import pytest
 from conftest import toy_pairs, toy_traces
@@ -193,7 +192,7 @@ def test_climb_of_long_documents(n):
     assert (narrow["jsd"] > 0.9 * free).all() and (narrow["jsd"] <= free + 1e-12).all()
 
 
-def test_table_holds_them_together_and_rows_stand_alone():
+def test_table_holds_them_together():
     traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 70), doc_ids=(5, 3, 11, 40, 2, 9, 77, 8))
     weights = search(traces, steps=60)
     table = adversarial(traces, 0.05, weights)
@@ -201,7 +200,3 @@ def test_table_holds_them_together_and_rows_stand_alone():
     assert (table["jsd_exact"] <= ceiling(traces) + 1e-12).all()
     assert (table[["tvd_search", "tvd_exact"]] <= 0.05 + 1e-6).all(axis=None)
     assert table["n_support"].isin([1, 2]).all()
-    rows = np.array([6, 0, 3, 7])
-    some = traces.take(rows)
-    alone = adversarial(some, 0.05, search(some, steps=60))
-    pd.testing.assert_frame_equal(alone, table.iloc[rows].reset_index(drop=True), check_exact=True)

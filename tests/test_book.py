@@ -56,14 +56,12 @@ def page_of(root: Path, name: str) -> str:
     return (root / "_build" / "html" / f"{name}.html").read_text()
 
 
-@pytest.mark.slow
 def test_the_chain_is_the_toc_without_the_record(miniature):
     chain = ["index", "template", "wide", "waiting"]
     assert rendering.toc_pages(miniature) == [*chain, "status", "references"]
     assert rendering.toc_pages(miniature, record=False) == chain
 
 
-@pytest.mark.slow
 def test_the_chain_ends_before_the_record(miniature):
     onward = [name for name in rendering.toc_pages(miniature) if "next page" in page_of(miniature, name)]
     assert onward == ["index", "template", "wide", "status"]
@@ -71,37 +69,29 @@ def test_the_chain_ends_before_the_record(miniature):
     assert rendering.RECORD in page_of(miniature, "index"), "in the side bar"
 
 
-@pytest.mark.slow
-def test_numbers_are_glued_and_signs_are_minus(miniature):
-    assert re.search(r"Half of them would be <span[^>]*>\d+</span>", page_of(miniature, "template"))
-    assert "<td>−3</td>" in page_of(miniature, "wide")
+@pytest.mark.parametrize(
+    "name, shown, times",
+    [
+        ("template", r"Half of them would be <span[^>]*>\d+</span>", 1),
+        ("wide", "<td>−3</td>", 1),
+        ("template", 'aria-label="An alternative text gives', 1),
+        ("template", "Record of this page", 1),
+        ("template", 'template-toy">Figure 1.', 1),
+        ("template", 'template-echo">Figure 2.', 1),
+        ("template", '#table-1">Table 1', 1),
+        ("template", "mathjax-tex-svg.mjs", 0),
+        ("wide", "mathjax-tex-svg.mjs", 1),
+    ],
+)
+def test_a_page_holds_its_numbers_figures_and_formulas(miniature, name, shown, times):
+    assert len(re.findall(shown, page_of(miniature, name))) == times
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shown", ['aria-label="An alternative text gives', "Record of this page"])
-def test_a_page_shows_its_figure_and_its_record(miniature, shown):
-    assert shown in page_of(miniature, "template")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", ['template-toy">Figure 1.', 'template-echo">Figure 2.', '#table-1">Table 1'])
-def test_figures_and_tables_are_counted(miniature, number):
-    assert page_of(miniature, "template").count(number) == 1
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("unseen", ["guard(globals()", "thebe", "Traceback (most recent"])
 def test_a_page_does_not_show_what_is_no_reading_matter(miniature, unseen):
     assert not [name for name in rendering.toc_pages(miniature) if unseen in page_of(miniature, name)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name, times", [("template", 0), ("wide", 1)])
-def test_mathjax_is_loaded_where_there_is_a_formula(miniature, name, times):
-    assert page_of(miniature, name).count("mathjax-tex-svg.mjs") == times
-
-
-@pytest.mark.slow
 def test_the_status_page_says_how_pages_ran(miniature):
     text = (miniature / "book" / "status.md").read_text()
     assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
@@ -115,13 +105,11 @@ def test_the_status_page_counts_runs(tmp_path):
     assert "Trained models: 1 runs;" in (tmp_path / "book" / "status.md").read_text()
 
 
-@pytest.mark.slow
 def test_a_page_without_its_run_is_a_gap(miniature, capsys):
     assert build.review(miniature) == []
     assert "  gap    waiting: run imdb-lstm-tanh-999999999-" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_page_without_its_run_is_cut_short(miniature):
     page = page_of(miniature, "waiting")
     assert "Its text before the parameters." in page
@@ -129,7 +117,7 @@ def test_a_page_without_its_run_is_cut_short(miniature):
     assert "Never reached" not in page
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path):
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("html"))
@@ -184,7 +172,7 @@ def test_the_status_page_names_the_seal_of_the_archive(gaps):
     assert f"`{digest[:32]}` `{digest[32:]}`" in (gaps / "book" / "status.md").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_dead_label_fails_the_build(miniature, tmp_path, capsys):
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("_build"))
@@ -278,7 +266,6 @@ def test_the_stamp_does_not_follow_prose(tmp_path):
 # ---- as readers see it -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.browser
 def test_pages_fit_desktop_and_phone(miniature, chromium):
     found = devtools.survey(chromium, miniature / "_build" / "html", ["index", "template", "wide"])
@@ -320,7 +307,6 @@ main()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.parametrize("way", ["Ctrl-C twice", "SIGKILL", *["Ctrl-C", "SIGTERM"] * ("ATTN_FAULTS" in os.environ)])
 def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
@@ -355,7 +341,6 @@ rendering.sphinx(Path('{root}'))
 """
 
 
-@pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
 def test_sphinx_ends_with_the_build_that_started_it(tmp_path, way):

@@ -1,9 +1,6 @@
 """Catalogue, look-up, cache, and how splits are made."""
 
 import io
-import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -133,38 +130,6 @@ def test_without_a_writable_cache_the_data_still_serve(sst_data, monkeypatch, tm
     assert len(warned) == 1 and "cannot be written" in warned[0]
 
 
-@pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA"])
-def test_a_named_folder_is_settled_at_the_first_call(monkeypatch, tmp_path, variable):
-    for folder in ("here", "there", "home/store"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setenv(variable, "../there")
-    assert files.folder_of(variable) == tmp_path / "there"
-    monkeypatch.chdir(tmp_path)
-    assert files.folder_of(variable) == tmp_path / "there" and os.environ[variable] == str(tmp_path / "there")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv(variable, "~/store")
-    assert files.folder_of(variable) == tmp_path / "home" / "store"
-
-
-@pytest.mark.parametrize(
-    "value", ["s3://bucket/attn", "file:///tmp/attn", "s3:bucket", "HTTP://host/x", "~nobody-here/x"]
-)
-def test_an_address_is_no_cache_and_nothing_is_encoded(sst_data, monkeypatch, value):
-    monkeypatch.setenv("ATTN_CACHE", value)
-    monkeypatch.setattr(cleaning, "clean_sst", lambda _: pytest.fail("encoded for nothing"))
-    with pytest.raises(AttnError, match="ATTN_CACHE is .* no folder of this machine"):
-        encode("sst")
-
-
-def test_the_command_line_refuses_an_address_before_anything_runs():
-    command = [sys.executable, "-m", "attn_core", "run", "sst", "--encoder", "average"]
-    done = subprocess.run(
-        command, check=False, env=os.environ | {"ATTN_CACHE": "s3://a"}, capture_output=True, text=True
-    )
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "ATTN_CACHE" in done.stderr
-
-
 # --- the user's own tables ------------------------------------------------------------------------------------------
 
 ROWS = pandas.DataFrame({"text": ["0001", 'say "so" twice', "plain"], "label": ["01", "1", "2"]})
@@ -276,22 +241,6 @@ def test_the_data_page_names_every_corpus_with_its_licence():
         assert f"`{entry.name}`" in page
         assert entry.name.endswith("_all") or entry.licence in page, entry.name
         assert all(catalogue.SOURCES[source].file in page for source in entry.sources)
-
-
-@pytest.mark.parametrize("ending", [".csv", ".CSV.gz", ".jsonl", ".feather"])
-def test_a_set_is_read_from_a_table_of_another_form(sst_data, ending):
-    expected = encode("sst").fingerprint
-    for split in ("train", "dev", "test"):
-        table = pandas.read_parquet(sst_data / f"{split}.parquet")
-        (sst_data / f"{split}.parquet").unlink()
-        path = sst_data / f"{split}{ending}"
-        if ending == ".jsonl":
-            table.to_json(path, orient="records", lines=True)
-        elif ending == ".feather":
-            table.to_feather(path)
-        else:
-            table.to_csv(path, index=False, compression="gzip" if ending.endswith("gz") else None)
-    assert encode("sst").fingerprint == expected
 
 
 def test_composed_and_decomposed_letters_are_the_same_words():

@@ -85,21 +85,6 @@ def test_erasure_by_hand():
     np.testing.assert_allclose(erasure(traces, np.ones(12, bool)), 0, atol=1e-12)
 
 
-def test_the_table_is_the_mean_of_its_parts():
-    traces = toy_traces(lengths=(1, 4, 6, 9), seed=2)
-    found = compared(traces).set_index(["measure", "other", "statistic"])["value"]
-    several = traces.take(np.array([1, 2, 3]))
-    size = importances(several)
-    top = agreement(size["attention"], np.abs(size["gradient"]), several.offsets, 3)
-    assert found["attention", "gradient", "top3"] == pytest.approx(top.mean())
-    spans = list(zip(several.offsets[:-1], several.offsets[1:], strict=True))
-    most = [np.abs(several.leave_one_out[i:j]).max() for i, j in spans]
-    assert found["deletion", "", "moved"] == pytest.approx(np.mean(most))
-    alone = importances(several)["state"] < 0
-    heaviest = [alone[i + several.score[i:j].argmax()] for i, j in spans]
-    assert found["attention", "", "argues_state"] == pytest.approx(np.mean(heaviest))
-
-
 def test_without_context_a_state_is_its_word():
     """The control: with no encoder to mix them, erasing states and erasing words is the same."""
     lost = {}

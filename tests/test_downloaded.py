@@ -67,7 +67,6 @@ def test_with_the_package_alone_one_clear_line(empty):
     assert last.startswith("attn_core.errors.AttnError: no data/archive found")
 
 
-@pytest.mark.slow
 def test_a_downloaded_notebook_runs_in_an_empty_folder(empty, monkeypatch):
     """The whole notebook, executed by papermill alone, away from the repository."""
     import nbformat

@@ -1,7 +1,6 @@
 """The rules of the book's pages: narrow and mostly visible code, guards, no legal prose, no raw keys."""
 
 import re
-import statistics
 from functools import cache
 from pathlib import Path
 from time import monotonic
@@ -18,7 +17,7 @@ PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines"
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
-WIDTH, TEN, VISIBLE = 72, 10, 25
+WIDTH, TEN = 72, 10
 
 
 @cache
@@ -66,24 +65,6 @@ def test_ten_lines_are_ten_and_print_their_number(page):
     """The cells of the section together, that of the parameters apart; what they load and tabulate is folded."""
     cells = [code for title, code, given in visible_cells(page) if title == "In ten lines" and not given]
     assert 0 < len(lines(cells)) <= TEN and "print(" in cells[-1], "\n\n".join(cells)
-
-
-def test_a_reader_of_the_chain_meets_little_code():
-    """Plotting and queries stand folded, solutions in their folds; figures are drawn by what readers know."""
-    counts = [len(lines([code for _, code, _ in visible_cells(page)])) for page in CHAIN]
-    assert len(counts) > 20 and statistics.median(counts) <= VISIBLE, counts
-    drawing = [code for page in CHAIN for _, code, _ in visible_cells(page) if "figures.sheet(" in code]
-    assert not drawing, drawing
-
-
-SEABORN = re.compile(r"\bsns\.|figures\.(?:points|dots|forest|toy_bars)\(")
-"""What seaborn draws, on a page or by attn_book.figures."""
-
-
-def test_figures_are_drawn_by_seaborn():
-    cells = [cell for page in sources.pages(ROOT) for cells in parts(page)[1:] for cell in cells]
-    drawn = [cell for cell in cells if "figures.show(" in cell and SEABORN.search(cell)]
-    assert len(drawn) >= 15, len(drawn)
 
 
 @pytest.mark.parametrize("page", CHAIN)
@@ -152,11 +133,6 @@ def test_a_figure_is_text_of_the_page(monkeypatch):
     assert "a &lt;b&gt;" in text and "x &amp; y" in text and "say &quot;alt&quot;" in text
     assert f"var(--attn-lstm, {figures.COLOURS['lstm']})" in text and 'id="fig-name"' in text
     assert "\n\n" not in text and 'id="name-' in text and "font-family: var(--attn-font" in text
-
-
-def test_a_rounded_zero_has_no_sign():
-    assert words.number(-0.001, ".2f") == "0.00" and words.number(-0.02, ".2f") == "−0.02"
-    assert words.number(0.25, ".0%") == "25%" and words.number(-0.001, ".0%") == "0%"
 
 
 FOLDS = """<!doctype html><link rel="icon" href="data:,"><article class="bd-article"><h1>Title</h1>

@@ -4,36 +4,27 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import plain
-import plain_erasure as twin
 import pytest
 from conftest import toy_traces
-from test_erasure import CLASSES, LENGTHS, every_toy
+from test_erasure import every_toy
 
-from attn_core.experiments import draws as random
-from attn_core.experiments.removal import by_class, ranking_values
+from attn_core.experiments.removal import removals
 from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
-from attn_lab.more.erasure import RANKINGS, derived, dispersion, document_table, summary_table
+from attn_lab.more.erasure import derived, dispersion
 
 
-def test_single_equals_the_loop():
+def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
+    """And r, where it is that very item."""
     for traces in every_toy():
-        draws = random.uniforms(0, "erased item", traces.doc_id, np.arange(len(traces) + 1), 3)
-        table, ranked = single(traces), ranking_values(by_class(traces))
-        for row in np.flatnonzero(traces.lengths > 1):
-            tokens = slice(*traces.offsets[row : row + 2])
-            for uniform, choice in zip(draws[:, row], CHOICES, strict=True):
-                for rule in RULES:
-                    top, other, flips, other_flips, js, alpha = twin.single(traces, row, choice, rule, uniform)
-                    assert ranked[choice][tokens].argmax() == top
-                    assert table[f"flips_{choice}"][row] == flips
-                    assert table[f"flips_r_{choice}@{rule}"][row] == other_flips
-                    if choice == "attention":
-                        assert table[f"delta_js@{rule}"][row] == pytest.approx(js, abs=1e-12)
-                        assert table[f"delta_alpha@{rule}"][row] == pytest.approx(alpha, abs=1e-12)
-                        assert table[f"same@{rule}"][row] == (top == other)
+        table, removed, several = single(traces), removals(traces, rankings=CHOICES), traces.lengths > 1
+        for choice in CHOICES:
+            flips = table[f"flips_{choice}"]
+            np.testing.assert_array_equal(flips, several & (removed[f"removed_{choice}"] == 1))
+        same = table["same@coded"]
+        assert (table["flips_r_attention@coded"][same] == table["flips_attention"][same]).all()
+        assert (table["delta_js@coded"][same] == 0).all() and not table["same@described"].any()
 
 
 def test_a_weight_near_one_may_do_less_than_a_small_one():
@@ -70,24 +61,15 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
     assert two_by_two(flags, "product", "coded") == cells | {"n": 4}
 
 
-@pytest.mark.parametrize("classes", CLASSES)
-def test_dispersion_by_loop_and_its_invariances(classes):
-    traces = toy_traces(LENGTHS, classes=classes)
-    table = dispersion(traces)
-    for row, _, attention, contribution in plain.documents(traces):
-        c = contribution - contribution.mean(axis=1, keepdims=True) if classes > 1 else contribution
-        for name, weight in (("dispersion_weighted", attention), ("dispersion", np.full(len(c), 1 / len(c)))):
-            mean = sum(w * x for w, x in zip(weight, c, strict=True))
-            apart = sum(w * ((x - mean) ** 2).sum() for w, x in zip(weight, c, strict=True))
-            expected = apart / sum(w * (x**2).sum() for w, x in zip(weight, c, strict=True))
-            if len(c) == 1:
-                assert np.isnan(table[name][row])
-            else:
-                assert table[name][row] == pytest.approx(expected) and 0 <= expected <= 1
-    moved = replace(traces, contribution=4 * traces.contribution + (8 if classes > 1 else 0), bias=traces.bias + 1)
-    pd.testing.assert_frame_equal(dispersion(moved).iloc[:, 4:], table.iloc[:, 4:], rtol=1e-4)
-    alike = replace(traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1))
-    np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
+def test_dispersion_by_hand():
+    """Weights 3/4 and 1/4 on contributions 1 and 3: 1 - 1.5² / 3; evenly 1 - 2² / 5. What all classes get is no
+    difference: of (1, -1, 0) + 8 and (0, 1, -1) + 5 it is 1 - 7/16; evenly 1 - 1/4. One item has none."""
+    one = replace(toy_traces((2,)), score=np.log([1, 1 / 3]), contribution=np.array([[1.0], [3.0]]))
+    several = replace(one, contribution=np.array([[9.0, 7, 8], [5, 6, 4]]), bias=np.zeros(3))
+    for traces, expected in ((one, (0.25, 0.2)), (several, (0.5625, 0.75))):
+        found = dispersion(traces).iloc[0]
+        assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx(expected)
+    assert dispersion(toy_traces((1,)))["dispersion"].isna().all()
 
 
 def documents_by_hand() -> pd.DataFrame:
@@ -118,23 +100,6 @@ def test_derived_by_hand():
     np.testing.assert_array_equal(kept["fraction_random"], [np.nan, np.nan, 0.75, np.nan, np.nan])
     np.testing.assert_array_equal(kept["mass_attention"], [np.nan, 0.5, 0.5, np.nan, np.nan])
     assert not kept["common"].any()
-
-
-def test_summary_says_what_the_documents_say():
-    table = document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
-    rows = summary_table(table)
-    assert not rows.duplicated(["statistic", "bin", "measure"]).any() and set(rows["predicted"]) == {"all"}
-    value = rows.set_index(["statistic", "bin", "measure"])["value"].sort_index()
-    several, assigned = table[table["n"] > 1], derived(table)
-    assert value["single_item", "all", "n"] == 2 and value["fraction_random", "all", "n"] == len(several) == 38
-    for name in RANKINGS:
-        known = assigned[f"fraction_{name}"].dropna()
-        assert value[f"fraction_{name}", "all", "n_flipped"] == len(known)
-        assert value[f"fraction_{name}", "all", "median"] == known.median()
-        common = assigned.loc[assigned["common"], f"fraction_{name}"]
-        assert value[f"fraction_{name}", "common", "mean"] == pytest.approx(common.mean())
-    assert value["gradient_first", "all", "mean"] == assigned["gradient_first"].mean()
-    assert value["delta_js@coded", "all", "share_negative"] == (several["delta_js@coded"] < 0).mean()
 
 
 def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():

@@ -5,27 +5,12 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core.experiments.correlation import correlation
-from attn_core.experiments.optimum import exact
-from attn_core.experiments.permutation import permutation
-from attn_lab.more.tables import ATTENTION_BINS, asked, attention_bin, document_table, edges, summary_table
+from attn_lab.more.tables import ATTENTION_BINS, asked, attention_bin, document_table, summary_table
 
 
 @pytest.fixture(scope="module")
 def documents():
     return document_table(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4))
-
-
-def test_document_table_joins_the_experiments(documents):
-    traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4)
-    assert documents.columns[:5].tolist() == ["doc_id", "label", "predicted", "n", "p"]
-    assert documents.columns.is_unique
-    pd.testing.assert_series_equal(documents["tau_gradient_loo"], correlation(traces)["tau_gradient_loo"])
-    pd.testing.assert_series_equal(documents["median_change"], permutation(traces)["median_change"])
-    for epsilon in (0.01, 0.05):
-        np.testing.assert_array_equal(documents[f"jsd_exact@{epsilon}"], exact(traces, epsilon)["jsd_exact"])
-    assert (documents["jsd_search@0.01"] <= documents["jsd_search@0.05"]).all()
-    np.testing.assert_array_equal(documents["p"], traces.p)
 
 
 def test_what_the_papers_ask_is_in_the_tables(documents):
@@ -72,15 +57,3 @@ def test_summary_by_hand():
     counted = rows["tau_a_b", "all", "all"].filter(like="hist:")
     # 30 bins of width 1/15 from -1: 0 begins bin 15, 0.5 lies in bin 22, 1 in the last
     assert counted.to_dict() == {"hist:15": 1, "hist:22": 1, "hist:29": 1}
-
-
-def test_summary_counts_every_document_once(documents):
-    rows = summary_table(documents)
-    assert not rows.duplicated(["statistic", "predicted", "bin", "measure"]).any()
-    for statistic in ("tau_attention_gradient", "jsd_exact@0.05", "ratio_exact@0.01", "median_change"):
-        part = rows[(rows.statistic == statistic) & (rows.predicted == "all")]
-        whole = part[part["bin"] == "all"].set_index("measure")["value"]
-        counts = whole.filter(like="hist:")
-        assert counts.sum() == whole["n"] - whole["n_nan"]
-        assert part[(part["bin"] != "all") & (part.measure == "n")].value.sum() == whole["n"] == len(documents)
-        assert max(int(name.removeprefix("hist:")) for name in counts.index) < len(edges(statistic)) - 1

@@ -1,6 +1,5 @@
 """Ten rankings of word pieces, by hand: a model of two layers with random weights."""
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -113,19 +112,6 @@ def test_relevance_of_a_decision_that_no_attention_feeds_stays_at_home():
     assert torch.allclose(towards[0], torch.eye(3) + 1 / 3)
 
 
-def test_gradient_norm_by_differences(model, ids):
-    double = copy.deepcopy(model).double()
-    table = double.encoder.embedding(ids)
-    word = table.detach().clone().requires_grad_()
-    slope = torch.autograd.grad(opened(double, word).logit.sum(), word)[0][0, 2]
-    by_hand = torch.empty(8, dtype=torch.double)
-    for number in range(8):
-        step = torch.zeros_like(word)
-        step[0, 2, number] = 1e-6
-        by_hand[number] = (opened(double, word + step).logit - opened(double, word - step).logit)[0] / 2e-6
-    assert torch.allclose(slope, by_hand, atol=1e-7)
-
-
 def test_the_last_layer_under_other_weights(model, text):
     before = text.states[-2][:, :1]
     attention, value = attended(model.encoder.layers[-1], text.states[-2])
@@ -150,11 +136,6 @@ def test_weights_dealt_anew_are_the_same_weights(text):
         for place in (0, -1):  # [CLS] and [SEP] keep their weight
             assert torch.equal(dealt[how][..., place], row.expand_as(dealt[how])[..., place])
     assert (dealt["all"][..., 0] != row[..., 0]).any()
-    first, second = (
-        weights.argsort(3)[:, 1].ne(row.argsort(3)[:, 1]).any() for weights in (dealt["words"], dealt["heads"])
-    )
-    assert first
-    assert second
 
 
 def test_where_cls_looks_is_all_there_is():
@@ -200,7 +181,6 @@ def test_a_row_a_document(model, table):
     assert table["top_deletion_deletion"].tolist()[1:] == [1] * 5
     assert np.isnan(table["top_deletion_deletion"][0])
     assert np.allclose(table["tau_deletion_deletion"][1:], 1)
-    assert table["whole_input"].max() < 1e-4
     for layer in ("1", "2", "even"):
         parts = [table[f"looks_{kind}@{layer}"] for kind in ("self", "separator", "signs", "words")]
         assert np.allclose(sum(parts), 1)
@@ -218,13 +198,6 @@ def test_every_tensor_is_made_on_the_models_device(model, documents, table):
     pd.testing.assert_frame_equal(again, table)
 
 
-def test_numbers_are_means_of_what_is_known(table):
-    numbers = rankings.summary_table(table).set_index(["statistic", "measure"])["value"]
-    assert numbers["top_deletion_norm", "n"] == 5
-    assert numbers["top_deletion_norm", "mean"] == pytest.approx(table["top_deletion_norm"].mean())
-    assert isinstance(table, pd.DataFrame)
-
-
 def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     """Generated texts under SST's name; the start is drawn in place of the downloaded weights."""
     data = encode("planted", n_train=60, n_dev=20, n_test=20)
@@ -240,21 +213,13 @@ def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     assert run.family == "cls"
     made = compute.compute(run, progress=False)
     stored = store.read(store.cache_store(), run.key)
-    assert stored.traces is None
     assert stored.documents["p"].tolist() == pytest.approx(made.documents["p"].tolist(), abs=1e-5)
     assert stored.record["accuracy"] == (stored.documents["predicted"] == stored.documents["label"]).mean()
-    numbers = stored.numbers.set_index(["measure", "statistic"])["value"]
-    assert numbers["top_deletion_deletion", "mean"] == 1
-    assert numbers["accuracy", "value"] == pytest.approx(stored.record["accuracy"])
     packing.prepare(run)
     packed = store.read(packing.packed_store(), run.key)
-    assert len(packed.numbers) == len(stored.numbers)
+    numbers = packed.numbers.set_index(["measure", "statistic"])["value"]
+    assert numbers["top_deletion_deletion", "mean"] == 1
     assert len(packed.documents) == len(data.splits["test"])
-
-    untrained = Run("sst", "minilm", attention="cls", epochs=0)
-    assert "whole_input" not in compute.compute(untrained, progress=False).documents
-    packing.prepare(untrained)
-    assert store.read(packing.packed_store(), untrained.key).documents is None
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,6 @@ from attn_lab.runs import foreign, index, rows, store, sweep, upkeep
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, from_dict
 
-THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
-DRAWN = ("rng.choice(words[i % 2])", "rng.choice(words[i % 2], p=(0.45, 0.45, 0.1))")
 AUTO = ('train="fresh"', 'train="auto"')
 SECOND = ('version="1"', 'version="2"')
 NONE = ('version="1"', 'version=""')
@@ -42,16 +40,6 @@ def ran(cell: str, *changes: tuple[str, str]) -> dict:
 
 
 # ---- corpora ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_third_word_is_learned_under_a_new_version_and_what_was_there_before_is_known_again():
-    first = ran("corpus")["report"]
-    again = ran("corpus", THIRD, DRAWN, SECOND, AUTO)["report"]
-    assert again.source == "trained" and again.key != first.key
-    assert {"storm", "glow"} <= set(encode("weather").vocabulary)
-    assert again.record["fingerprints"]["data"] == encode("weather").fingerprint != first.record["fingerprints"]["data"]
-    back = ran("corpus", AUTO)["report"]
-    assert back.key == first.key and back.source == "cache"
 
 
 def register(function, name="mine", files=(), version="", **fields):

@@ -38,6 +38,7 @@ def test_keys_are_what_they_were():
         assert from_dict(entry["run"]).key == entry["key"]
 
 
+@pytest.mark.thorough
 def test_no_stored_run_has_changed():
     now = digests()
     assert now == read("archive.json.xz")

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from scorecard_runs import result_of, seeds_of
 from tiny_runs import called, first_run, tiny
@@ -19,7 +18,7 @@ from attn_lab.more.echo import echo
 from attn_lab.runs import index, rows, store, upkeep
 from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
 from attn_lab.runs.results import obtain
-from attn_lab.runs.run import SEEDS, from_dict
+from attn_lab.runs.run import SEEDS
 
 first_runs = index.runs
 first_numbers = index.numbers
@@ -82,14 +81,6 @@ def test_sides_of_a_threshold(low, high, n_seeds, fewest, lies):
 numbers = st.floats(-1, 1).map(lambda x: round(x, 4))
 
 
-@given(st.lists(numbers, min_size=3, max_size=9), numbers)
-def test_sides_are_antisymmetric(values, threshold):
-    rows = pd.DataFrame({"seed": range(len(values)), "value": values})
-    lies = side(over_seeds(rows), threshold)[0]
-    mirrored = side(over_seeds(rows.assign(value=-rows["value"])), -threshold)[0]
-    assert mirrored == {"above": "below", "below": "above"}.get(lies, lies)
-
-
 @pytest.mark.parametrize(
     ("f1", "auc", "word"),
     [
@@ -146,15 +137,6 @@ def test_fields_that_are_not_named_are_at_their_defaults(few):
     assert first_runs(seed="10", corpus="imdb").equals(first_runs(seed=10, corpus="imdb")), "as a command line says it"
 
 
-def test_models_on_other_vectors_are_variants(stored):
-    names = ("indomain-300", "ppmi-300-small", "random")
-    others = [result_of(values={"accuracy": 0.6}, vectors=name) for name in names]
-    stored([result_of(values={"accuracy": 0.7}), *others, result_of("babi_1")])
-    assert index.runs(corpus="sst")["vectors"].tolist() == ["ppmi-300"]
-    assert [index.runs(vectors=name)["variant"].item() for name in names] == [f"vectors={name}" for name in names]
-    assert index.runs(corpus="babi_1")["variant"].tolist() == [""], "its own recipe is its default"
-
-
 def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
     (adversary,) = first_runs(divergence=1e-3).to_dict("records")
     assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (first_run("sst", rounding=1).key, 10, 0.3)
@@ -173,12 +155,6 @@ def test_numbers_by_hand(few):
     assert first_numbers("accuracy", "value", corpus="sst", encoder="lstm")["value"].mean() == pytest.approx(0.8)
     assert first_numbers(["jsd_beside"], divergence="any", guide="any")["value"].tolist() == [0.3]
     assert first_numbers(TAU, "mean", corpus="nothing").empty
-
-
-def test_records_are_kept_whole(few):
-    wanted = [few[5].key, few[-1].key, first_runs(divergence=1e-3)["key"].iloc[0]]
-    made = {result.key: json.loads(json.dumps(result.record)) for result in few}
-    assert index.records(wanted) == [made[key] for key in wanted]
 
 
 def test_stores_of_questions_or_of_nothing_have_tables(stored):
@@ -229,15 +205,6 @@ def test_runs_that_come_and_change_are_seen_at_once(folder):
     assert accuracies() == [0.8, 0.8, 0.5]
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.25}))
     assert accuracies() == [0.8, 0.8, 0.25] and upkeep.faults(folder) == []
-
-
-def test_anyone_reads_the_tables_without_this_package(folder):
-    numbers = pd.read_parquet(folder / "numbers").query("measure == 'accuracy'")
-    assert numbers[["corpus", "seed", "statistic", "value"]].to_numpy().tolist() == [
-        ["sst", seed, "value", 0.8] for seed in sorted(SEEDS[:2])
-    ]
-    runs = pd.read_parquet(folder / "runs")
-    assert json.loads(runs["record"][0])["key"] == runs["key"][0] and set(runs["data"]) == {"same"}
 
 
 def test_cached_runs_stand_beside_archived_ones_which_win(folder):
@@ -291,18 +258,6 @@ def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "find_archive", lambda: None)
     with pytest.raises(AttnError, match="nothing is stored"):
         first_runs()
-
-
-def test_pretrained_encoders_are_asked_for_by_name(stored):
-    base = result_of(encoder="minilm")
-    layers = [
-        result_of(encoder="minilm", layer=2),
-        result_of(encoder="minilm", layer=2, base=from_dict(base.record["run"])),
-    ]
-    stored([result_of(), base, *layers])
-    assert set(index.runs(vectors="any").encoder) == {"lstm"}
-    assert list(index.runs(encoder="minilm").layer) == [-1]
-    assert set(index.runs(layer=[0, 2]).base) == {"", base.key}
 
 
 # ---- on the command line ---------------------------------------------------------------------------------------------

@@ -60,26 +60,6 @@ def test_weights_by_deletion_are_in_proportion():
         known.by_deletion(replace(traces, leave_one_out=None))
 
 
-def test_a_test_that_sees_the_word_tells_all_and_one_that_does_not_nothing():
-    """Weight on the word of the largest contribution: a test of what is attended to has an AUC of 1, entropy and a
-    constant of 0.5; turned round, 0."""
-    traces = toy_traces(classes=1, lengths=(40,) * 30)
-    good = maximal_leverage(replace(traces, contribution=np.abs(traces.contribution) ** 3), 0.9)
-
-    def attended(weights, _):
-        return weights.logits[:, 0]
-
-    expected = {
-        1.0: attended,
-        0.0: lambda *both: -attended(*both),
-        0.5: lambda weights, _: entropy(weights.score, weights),
-    }
-    for value, test in expected.items():
-        told = told_apart(good, traces, test, deals=20)
-        assert told.beside.mean() == pytest.approx(value, abs=0.03 if value != 0.5 else 1e-12)
-        assert value != 0.5 or np.allclose(told.alone, 0.5)
-
-
 def test_alone_and_beside_by_hand():
     """Two texts of two words, weight 0.9 on the first; the test asks whether it lies there, and counts a length."""
     like = toy_traces(classes=1, lengths=(2, 2))

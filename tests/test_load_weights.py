@@ -1,7 +1,5 @@
 """Weights and texts that come from elsewhere: names, files, and one line for each thing that is wrong."""
 
-from dataclasses import replace
-
 import numpy as np
 import plain_hierarchical
 import pytest
@@ -113,41 +111,6 @@ def test_wrong_weights_are_named_in_one_line(arrays, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
-@pytest.mark.parametrize("saved", [False, True], ids=["dict", "file"])
-def test_other_widths_are_cast(kind, saved, tmp_path):
-    weights = {name: torch.tensor(array).to(kind) for name, array in ARRAYS.items()}
-    source = weights
-    if saved:
-        source = tmp_path / "weights.pt"
-        torch.save(weights, source)
-    for name, array in to_arrays(load_weights(source)).items():
-        assert array.dtype == np.float32
-        np.testing.assert_array_equal(array, weights[name].float().numpy(), err_msg=name)
-
-
 def test_two_weights_of_one_name():
     with pytest.raises(AttnError, match="two weights are called decoder.bias after renaming"):
         load_weights({**ARRAYS, "b": np.zeros(1)}, {"b": "decoder.bias"})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"ids": at(3, -1)(TEXTS.ids.copy())}, "document 100 has the token id -1; this model's table has rows 0 to 29"),
-        ({"ids": at(8, 30)(TEXTS.ids.copy())}, "document 101 has the token id 30"),
-        (
-            {"offsets": TEXTS.offsets + np.array([0, 0, 0, 4])},
-            "offsets must rise from 0 to the number of ids, 15; they go",
-        ),
-        ({"offsets": np.array([0, 7, 3, 15])}, "offsets must rise"),
-        ({"labels": TEXTS.labels[:2]}, "2 labels for 3 texts; give one for each"),
-        ({"doc_ids": TEXTS.doc_ids[:1]}, "1 doc_ids for 3 texts"),
-    ],
-)
-@pytest.mark.usefixtures("form")
-def test_wrong_texts_are_named_in_one_line(changes, message):
-    model = load_weights(ARRAYS)
-    with pytest.raises(AttnError, match=message) as error:
-        trace(model, replace(TEXTS, **changes), progress=False)
-    assert "\n" not in str(error.value)

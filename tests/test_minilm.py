@@ -10,7 +10,6 @@ import torch
 
 from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
-from attn_core.models.classifier import real_tokens
 from attn_core.tracing import forward, inputs, trace
 from attn_lab import Run
 from attn_lab.data import encode, pieces
@@ -169,14 +168,6 @@ def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_
         torch.testing.assert_close(h * model.encoder.scale, levels[layer])
 
 
-def test_a_drawn_encoder_that_is_frozen_is_drawn_alike_when_it_is_read(data):
-    run = Run("sst", "minilm_random", seed=50, layer=1, epochs=1)
-    torch.manual_seed(run.seed)
-    model = families.tuned_task(run, data, None, False).model
-    again = families.trained_model(run, {"decoder.bias": np.zeros(1, np.float32)})
-    torch.testing.assert_close(again.encoder.frozen.embedding.weight, model.encoder.frozen.embedding.weight)
-
-
 def distinct_text(data) -> Documents:
     ids = np.array([2, *range(4, 14), 3], np.int32)
     return Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -208,23 +199,6 @@ def test_gradients_by_central_differences(data):
         axes = torch.eye(len(e), dtype=e.dtype) * step
         slope = [(p(row, e + axis) - p(row, e - axis)) / (2 * step) for axis in axes]
         assert abs(np.linalg.norm(slope) - traces.gradient_norm[token]) < 1e-7
-
-
-def test_gradient_times_the_whole_input_is_zero(data):
-    """LN(s x) = LN(x), so <x, df/dx> = d/ds f(s x) = 0; the word vector's share of it is not."""
-    model = a_model(data).double()
-    ids, lengths = map(torch.as_tensor, pad(distinct_text(data), np.arange(1)))
-    encoder = model.encoder
-    x = encoder.embedding(ids) + encoder.positions.weight[: ids.shape[1]] + encoder.kind
-    x = x.detach().requires_grad_()
-    h = encoder.norm(x)
-    for layer in encoder.layers:
-        h = layer(h)
-    scores = model.scores(h, real_tokens(ids, lengths))
-    logit = model.decoder((scores.softmax(-1)[:, None] @ h).squeeze(1)).sum()
-    (slope,) = torch.autograd.grad(logit, x)
-    of_word = (slope * encoder.embedding(ids)).sum(-1)
-    assert (slope * x).sum(-1).abs().max() < 1e-9 * of_word.abs().max()
 
 
 def test_whole_words_are_deleted_with_all_their_pieces(data):
@@ -276,22 +250,6 @@ def test_states_are_those_of_the_reference_implementation():
         theirs = reference(ids, attention_mask=inside.long(), output_hidden_states=True).hidden_states
     for mine, other in zip(states, theirs, strict=True):
         assert (mine - other)[inside].abs().max() < 1e-5
-
-
-@real_weights
-def test_a_logit_is_the_weighted_sum_of_its_pieces_numbers():
-    vocabulary = tuple(sorted(pieces.tokenizer().get_vocab(), key=pieces.tokenizer().get_vocab().get))
-    torch.manual_seed(0)
-    data = encode("planted", n_train=20, n_test=10)
-    model = families.tuned_task(Run("sst", "minilm"), data, None, False).model.eval()
-    texts = pieces.pieces(["The film is dull.", "A feast for the eyes, and for nothing else", "dull " * 300])
-    documents = piecewise.of_lists(texts, np.zeros(3, np.int64), np.arange(3))
-    traces = forward(model, documents)
-    with torch.no_grad():
-        logits = model(**inputs(model, documents, np.arange(3)))[:, 0].numpy()
-    assert np.abs(traces.logits[:, 0] - logits).max() <= 1e-5
-    sentence = piecewise.sentence(model, vocabulary)["sentence"]
-    assert [vocabulary[i] for i in pieces.pieces([piecewise.SENTENCE])[0]] == sentence["pieces"]
 
 
 def test_every_stored_output_is_the_weighted_sum_of_its_pieces_numbers():

@@ -267,9 +267,7 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
     (written,) = sources.convert_all(tmp_path / "out", tmp_path)
     cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
-    assert written == tmp_path / "out" / "tiny.ipynb"
     assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
-    assert "guard(globals(), 'tiny', {'n': 1}, None, n=3, epsilon=0.05" in "".join(cells[1]["source"])
     assert sources.declaration(nbformat.read(written, 4), "tiny").defaults == DEFAULTS
     declares = declaration("tiny", tmp_path)
     assert (declares.takes, declares.reads, declares.smoke) == ({"n": 1}, None, {"n": 2})
@@ -277,8 +275,7 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
 
 def test_execute_with_other_parameters(tmp_path):
     code = "from attn_book.page import glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 x-2 = -3, 4-5')"
-    code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['10% (-0.2% to 0.3%) *', '<code>-1</code>']})"
-    code += "\ncells.style.set_properties(margin='-1px')"
+    code += "\nimport pandas\npandas.DataFrame({'gap': ['10% (-0.2% to 0.3%) *', '<code>-1</code>']})"
     write_page(tmp_path, "tiny", PARAMETERS, code)
     path = running.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
     assert outputs(path, "application/papermill.record/text/plain")[-4:] == [
@@ -288,7 +285,6 @@ def test_execute_with_other_parameters(tmp_path):
         "'−1 x-2 = −3, 4-5'",
     ]
     (table,) = outputs(path, "text/html")
-    assert "margin: -1px" in table and "<td" in table and "<code>-1</code>" in table
     assert ">10% (−0.2% to 0.3%) *</td>" in table
     page = json.loads(path.read_text())
     assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
@@ -319,46 +315,21 @@ Two.
 Take it.
 :::"""
 
-CARDS = """\
-::::{grid} 2
-:::{grid-item-card} Built
-:link: a/b
-:link-type: doc
-One.
-:::
-:::{grid-item-card} Nowhere
-:link: y
-:link-type: ref
-Two.
-:::
-::::"""
-
 
 def test_an_executed_page_reads_without_sphinx(tmp_path):
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "references.bib").write_text(ENTRY)
-    built = tmp_path / "_build" / "html" / "a" / "b.html"
-    built.parent.mkdir(parents=True)
-    built.write_text("")
-    told = "(here)=\n{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, {ref}`x <y>`, "
-    told += "{cite:t}`one`, {cite:p}`many`"
+    told = "(here)=\n{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {ref}`x <y>`, {cite:t}`one`, "
+    told += "{cite:p}`many`"
     source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
-    source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n\n{CARDS}\n")
+    source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n")
     run = lambda **more: (
-        nbformat.read(running.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells
+        nbformat.read(running.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells[-1].source
     )
-    cells = run()
-    first, last = cells[0], cells[-1]
-    read = "50% of −3 words, `none`; [4.1](_build/html/a/b.html), x, Serrano & Smith (2019), "
-    read += "(van der Berg et al., 2020)"
-    assert read in last.source and "(here)=" not in last.source
-    assert "**Exercise: Add**\n\nWhat" in last.source and "**Solution**" in last.source and "{" not in last.source
-    assert EXERCISE in last.metadata["myst"] and read in last.metadata["myst"], "for `--html`"
-    assert "} Built\n:link: _build/html/a/b.html\nOne." in last.metadata["myst"] and ":link" not in last.source
-    assert "} Nowhere\nTwo." in last.metadata["myst"], "a page alone knows no other"
-    assert first.source.startswith("# A page\n\n<div")
-    assert "<code>n = 4</code>, in the book <code>3</code>" in first.source
-    assert told in run(stamp="of the book")[-1].source, "for which Sphinx does the same; and its own file is replaced"
+    alone = run()
+    assert "50% of −3 words, `none`; x, Serrano & Smith (2019), (van der Berg et al., 2020)" in alone
+    assert "**Exercise: Add**\n\nWhat" in alone and "{" not in alone
+    assert told in run(stamp="of the book"), "for which Sphinx does the same"
 
 
 def test_no_notebook_of_the_book_keeps_a_raw_role(tmp_path):

@@ -7,16 +7,13 @@ import plain_network as plain
 import pytest
 import torch
 from conftest import plainly
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core.documents import Documents, pad
+from attn_core.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.experiments.correlation import kendall_ragged
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
-from attn_core.tracing import forward, trace
+from attn_core.tracing import trace
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
 ENCODERS = tuple(SIZES)
@@ -149,42 +146,6 @@ def test_single_precision_at_the_papers_widths(encoder, attention):
     exact, found = trace(model, documents, progress=False), trace(model.float(), documents, progress=False)
     for name in TOKEN_ARRAYS:
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), atol=1e-5, err_msg=name)
-
-
-@settings(max_examples=25)
-@given(
-    st.sampled_from(ALL), st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 6), st.integers(0, 99)
-)
-def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
-    model, documents = small(*names), random_pairs(lengths, 30, seed)
-    order = np.random.default_rng(seed).permutation(len(documents))
-
-    def tensors(rows):
-        arrays = [*pad(documents, rows), *pad(documents.queries, rows)]
-        arrays[0], arrays[2] = (np.pad(ids, ((0, 0), (0, extra))) for ids in (arrays[0], arrays[2]))
-        return [torch.from_numpy(array) for array in arrays]
-
-    with torch.no_grad():
-        together = model(*tensors(order)).softmax(1)
-    np.testing.assert_allclose(together, plain.outputs_of(model, documents)[order], atol=1e-10)
-
-
-@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("cnn", "dot"), ("average", "uniform")])
-def test_rounded_traces_tell_the_networks_story(encoder, attention):
-    rng = np.random.default_rng(0)
-    documents = random_pairs(rng.integers(5, 25, 300), 60, outputs=4)
-    for start, end in zip(documents.offsets[:-1], documents.offsets[1:], strict=True):  # no word twice: no near ties
-        documents.ids[start + 1 : end - 1] = rng.choice(np.arange(4, 60), end - start - 2, replace=False)
-    model = random_paired(encoder, attention, 60, 4, width=20, hidden=8).float()
-    traces = trace(model, documents, progress=False)
-    rounded = traces.rounded()
-    network = plain.outputs_of(model, documents).numpy()
-    assert np.abs(rounded.outputs - network).max() < 2e-4
-    np.testing.assert_allclose(forward(model, documents).p, network.max(1), atol=1e-5)
-    if attention != "uniform":
-        for name in ("gradient", "leave_one_out"):
-            taus = [kendall_ragged(t.attention, np.abs(getattr(t, name)), t.offsets)[0] for t in (traces, rounded)]
-            assert abs(np.nanmean(taus[1]) - np.nanmean(taus[0])) <= 0.001
 
 
 @pytest.mark.parametrize("encoder", ["average", "none"])

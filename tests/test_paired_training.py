@@ -13,9 +13,6 @@ from attn_core.models.classifier import to_arrays
 from attn_core.tracing import inputs, trace
 from attn_core.training import accuracy
 from attn_core.training.jain import JainWallace
-from attn_lab.runs import store, upkeep
-from attn_lab.runs.results import obtain
-from attn_lab.runs.run import Run
 
 
 def places(n: int, seed: int) -> Documents:
@@ -88,14 +85,3 @@ def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
         model = paired.from_arrays("cnn", "dot", trained.weights[selection])
         assert accuracy(model, data.splits[selection]) == max(values[1:])
     assert set(trained.history[0]) == {"epoch", "loss", "dev_accuracy", "test_accuracy"}
-
-
-def test_a_run_of_pairs_is_trained_traced_and_stored():
-    options = {"source": "generated"}
-    run = Run("babi_1", "average", options=options, vectors="random-50", epochs=1, fraction=0.01)
-    result = obtain(run, train="auto", progress=False)
-    assert {"accuracy", "macro_f1"} <= set(result.record) and "auc" not in result.record
-    upkeep.verify(store.cache_store(), run.key)
-    stored = store.read(store.cache_store(), run.key).traces
-    np.testing.assert_array_equal(stored.outputs, result.traces.outputs)
-    assert result.record["accuracy"] == (stored.predicted == stored.label).mean()

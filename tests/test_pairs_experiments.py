@@ -1,23 +1,20 @@
 """Experiments on traces of text pairs and of three classes or more: by hand, bounds against loops, independence."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import plain
 import pytest
 from conftest import KINDS, toy_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_core.experiments.adversarial import adversarial, ceiling, ceilings
-from attn_core.experiments.optimum import FEWEST, GRID, mixtures, sparse
+from attn_core.experiments.optimum import FEWEST, mixtures, sparse
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd, jsd_point
 from attn_core.traces import Traces, each_alone
-from attn_lab.more.tables import derived, document_table, summary_table
 
 LENGTHS = (1, 2, 3, 5, 5, 8, 20)
 several = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "one logit"])
@@ -80,25 +77,6 @@ def test_sparse_by_hand():
     assert none[["jsd", "tvd"]].tolist() == [0, 0]
 
 
-@several
-@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.3])
-def test_sparse_equals_trying_everything(kind, epsilon):
-    """All single tokens and all mixtures of the grid, one by one."""
-    traces = KINDS[kind](LENGTHS, seed=3)
-    table = sparse(traces, epsilon)
-    for row, _, attention, _ in plain.documents(traces):
-        n, best = len(attention), 0.0
-        for i, j, w in itertools.product(range(n), range(n), (1.0, *GRID)):
-            weights = np.zeros(n)
-            weights[i] += w
-            weights[j] += 1 - w
-            if i == j and w < 1 or (value := plain.jsd(weights, attention)) <= best:
-                continue
-            change = 0.5 * np.abs(plain.output_under(traces, row, weights) - traces.outputs[row]).sum()
-            best = value if change <= epsilon else best
-        assert table["jsd"][row] == pytest.approx(best, abs=1e-12)
-
-
 def test_long_documents_try_pairs_with_the_tokens_that_change_least():
     traces = toy_pairs((700,), seed=4)
     _, single = each_alone(traces)
@@ -137,29 +115,6 @@ def test_shuffled_contributions_are_held_to_one_or_two_tokens(monkeypatch):
 
 
 # Tables, independence
-
-
-@several
-def test_tables_of_all_experiments(kind):
-    traces = KINDS[kind](LENGTHS, seed=4)
-    documents = document_table(traces)
-    assert documents.columns.is_unique and len(documents) == len(LENGTHS)
-    np.testing.assert_array_equal(documents["p"], traces.outputs.max(axis=1))
-    np.testing.assert_array_equal(documents["predicted"], traces.outputs.argmax(axis=1))
-    for epsilon in ("0.01", "0.05"):
-        shared = ("jsd_search", "tvd_search", "jsd_lower", "tvd_lower", "jsd_sparse", "jsd_shuffled")
-        assert {f"{name}@{epsilon}" for name in shared} <= set(documents)
-        assert not {f"jsd_exact@{epsilon}", f"jsd_permutation@{epsilon}"} & set(documents)
-    assert (documents["jsd_lower@0.01"] <= documents["jsd_lower@0.05"] + 1e-12).all()
-    assert {"ratio_lower@0.05", "ratio_search@0.01", "difference_loo"} <= set(derived(documents))
-    pd.testing.assert_frame_equal(documents, document_table(traces), check_exact=True)
-
-
-def test_summary_of_question_answering_has_no_classes():
-    documents = document_table(toy_pairs((4, 5, 6, 7, 8), outputs=5))
-    assert set(summary_table(documents, outputs=5)["predicted"]) == {"all"}
-    of_three = summary_table(document_table(toy_pairs((4, 5, 6, 7, 8), outputs=3)), outputs=3)
-    assert "all" in set(of_three["predicted"]) and len(set(of_three["predicted"])) > 1
 
 
 @settings(max_examples=16)

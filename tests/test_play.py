@@ -216,18 +216,6 @@ def test_a_deleted_word_gets_no_weight_by_a_shuffle():
     assert not np.diag(in_node(dealt, play.readings(PLAYED[0])["lstm"])).any()
 
 
-@needs_model
-@each_reading
-def test_without_context_alone_to_delete_is_to_erase(text, encoder):
-    attention, contribution, bias = whole(text, encoder)
-    apart = []
-    for gone in range(len(attention)):
-        read, words = shorter(text, encoder, gone)
-        kept = np.delete(attention, gone) / np.delete(attention, gone).sum()
-        apart.append(abs(sigmoid(bias + read @ words) - sigmoid(bias + kept @ np.delete(contribution, gone))))
-    assert (max(apart) < 1e-3) == (encoder == "average")
-
-
 # ---- what is stored --------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sentences
 from golden import CLOSE_SEARCHED
-from test_pages import ELSEWHERE
+from test_pages import ELSEWHERE, executed
 
 from attn_book import derived
 from attn_build import running, sources
@@ -74,8 +74,7 @@ def test_every_import_of_every_page_does_without(reading):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", [*ELSEWHERE, "extending"])
+@pytest.mark.parametrize("page", executed([*ELSEWHERE, "extending"]))
 def test_a_page_executes_without(page, reading, monkeypatch):
     """Sentences that are read live; trainings, which are code with a note; planted runs."""
     small = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page).smoke

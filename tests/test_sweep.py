@@ -102,7 +102,7 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
     assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.usefixtures("own_tables", "plugins")
 def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     """Both selections of a seed are trained once; a failed base is named; plugins are known."""
@@ -135,23 +135,20 @@ OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epoc
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-@pytest.mark.slow
-def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, capsys):
+def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
-    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     for scheme in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
     (tmp_path / "archive").mkdir()
-    (tmp_path / "data" / "sst").mkdir(parents=True)
     path = tmp_path / "grid.yml"
     path.write_text(OWN_GRID)
 
     def labels(first: int) -> None:
-        table = pd.DataFrame({"text": [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]})
-        for split in ("train", "dev", "test"):
-            table.assign(label=[(n + first) % 2 for n in range(40)]).to_parquet(tmp_path / f"data/sst/{split}.parquet")
+        texts = [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]
+        table = {"text": texts, "label": [(n + first) % 2 for n in range(40)]}
+        tables("sst", train=table, dev=table, test=table)
 
     def data() -> str:
         return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
@@ -224,18 +221,3 @@ def test_what_yaml_would_read_otherwise_than_it_looks_is_refused(tmp_path, text,
     (tmp_path / "grid.yml").write_text(text)
     with pytest.raises(AttnError, match=told):
         sweep.read_grid(tmp_path / "grid.yml")
-
-
-def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
-    from pathlib import Path
-
-    folder = Path(__file__).parents[1] / "data" / "sweeps"
-    names = ("seeds", "uniform", "adversaries", "guides")
-    grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in names}
-    needed = {base for run in grids["guides"] for base in sweep.bases(run) if base.epochs}
-    assert needed <= set(grids["seeds"])
-    pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
-    assert pairs and all(run.base.seed == run.seed for run in pairs)
-    assert {run.base for run in grids["adversaries"]} == {
-        Run(corpus, vectors="indomain-300") for corpus in ("sst", "20news", "agnews", "imdb")
-    }
