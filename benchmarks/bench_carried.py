@@ -5,9 +5,6 @@ source (whose weights): accuracy, tuned and auc (`score`) on the whole test set,
 of five seeds; each beyond own and beyond uniform weights, with intervals.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
@@ -22,22 +19,18 @@ from attn_lab.runs.controls import rarity, word_counts
 from attn_lab.runs.families import trained_model
 from attn_lab.runs.run import Run
 from attn_lab.runs.sweep import read_grid
+from benchmarks.measured import DATA, put
 
-FILE = "measured/carried.csv"
 ORDERS = 20
 """In which own weights are permuted."""
 
 
-def write(folder: Path, corpora: Iterable[str] = ()) -> pd.DataFrame:
-    """Make the table anew; of some data sets alone into the table that there is."""
-    runs = read_grid(folder / "sweeps" / "carried.yml")
-    path = folder / FILE
-    for corpus in list(corpora) or dict.fromkeys(run.corpus for run in runs):
-        rows = pd.DataFrame(carried([run for run in runs if run.corpus == corpus]))
-        if path.is_file():
-            rows = pd.concat([pd.read_csv(path).query("corpus != @corpus"), rows])
-        rows.to_csv(path, index=False, float_format="%.5g")
-    return pd.read_csv(path)
+def write(*corpora: str) -> None:
+    """Make the rows of all data sets anew, or of some."""
+    runs = read_grid(DATA / "sweeps" / "carried.yml")
+    for corpus in corpora or dict.fromkeys(run.corpus for run in runs):
+        rows = carried([run for run in runs if run.corpus == corpus])
+        put("carried.csv", pd.DataFrame(rows), "corpus")
 
 
 def carried(runs: list[Run]) -> list[dict]:

@@ -5,8 +5,6 @@ low, high, n_seeds, documents. Of whole test sets, with intervals over seeds; `t
 of which all ten models' traces are stored, where these are FEWEST, with intervals over seeds and documents.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
@@ -16,8 +14,8 @@ from attn_lab.more.known import names_the_word
 from attn_lab.runs.index import HEADLINE_SEEDS, numbers, over_seeds
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared
+from benchmarks.measured import put
 
-FILE = "measured/vectors.csv"
 VECTORS = ("ppmi-300", "indomain-300")
 FEWEST = 50
 
@@ -33,11 +31,9 @@ HEADLINES = {
 """Measure and statistic of `numbers` -> what the table calls it."""
 
 
-def write(path: Path) -> pd.DataFrame:
+def write() -> None:
     """Make the table of what is stored now."""
-    table = pd.concat([headlines(), *map(top_words, CORPORA)])
-    table.to_csv(path, index=False, float_format="%.5g")
-    return table
+    put("vectors.csv", pd.concat([headlines(), *map(top_words, CORPORA)]))
 
 
 def headlines() -> pd.DataFrame:

@@ -21,10 +21,10 @@ def quantise(array: np.ndarray) -> Quantised:
     return Quantised(np.round(rows / scale).astype(np.int8).reshape(array.shape), scale)
 
 
-def export(key: str) -> dict:
+def export(key: str) -> None:
     """Round a cached SST training to int8, keep the words of at least two training texts, put it into the archive.
 
-    Returns its description: test metrics before and after rounding, measured on the whole test set.
+    Prints its description: test metrics before and after rounding, measured on the whole test set.
     """
     trained, _ = store.read_weights(key)
     data = encode("sst")
@@ -57,4 +57,4 @@ def export(key: str) -> dict:
     np.savez_compressed(folder / "model.npz", **values, **scales)
     (folder / "model.json").write_text(json.dumps(about))
     upkeep.seal(folder.parent)
-    return about
+    print(about)

@@ -1,4 +1,4 @@
-"""What the tables of cost share: the machine and the day in each row, the authors' recorded seconds."""
+"""Where tables of data/measured are put, and what those of speed say of the machine."""
 
 import datetime
 import platform
@@ -7,21 +7,24 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-ALL_RUNS = "measured/minutes_of_all_runs.csv"
-
 DATA = Path(__file__).parents[1] / "data"
+
+
+def put(name: str, table: pd.DataFrame, *same: str, digits: int = 5) -> None:
+    """Write a table; with columns `same`, rows of the stored one that are equal in none of the new ones there stay."""
+    path = DATA / "measured" / name
+    if same and path.is_file():
+        kept = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        anew = kept.set_index([*same]).index.isin(table.set_index([*same]).index)
+        table = pd.concat([kept[~anew], table])
+    table.to_csv(path, index=False, float_format=f"%.{digits}g")
+    print(f"{path}: {len(table)} rows", flush=True)
 
 
 def stamped(table: pd.DataFrame) -> pd.DataFrame:
     """A table with this machine, torch's version and the date in each row."""
     today = datetime.date.today().isoformat()
     return table.assign(machine=machine(), torch=torch.__version__, date=today)
-
-
-def recorded() -> pd.Series:
-    """Seconds that the authors' code took on SST, phase by phase: two threads of another machine."""
-    table = pd.read_csv(DATA / "reported" / "baseline_timings.csv")
-    return table[table["data"] == "SST"].set_index("phase")["seconds"]
 
 
 def machine() -> str:
