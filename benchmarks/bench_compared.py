@@ -69,15 +69,15 @@ def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
     return outputs(model, replace(copies, ids=ids)) - traces.p[traces.owner]
 
 
-def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: Callable = shortened) -> pd.DataFrame:
+def erased(model, documents: Documents, traces: Traces, without: Callable = shortened) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
     without: `shortened` or `hidden`. gradient_unsigned: the gradient's size, which like attention does not say for
     which class a word speaks.
     """
-    (draws,) = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)
+    (draws,) = random.uniforms(0, "orders", traces.doc_id, traces.offsets)
     toward = np.where(traces.predicted == 1, 1.0, -1.0)
-    values = importances(traces, seed)
+    values = importances(traces)
     values = values | {"gradient_unsigned": np.abs(values["gradient"])}
     rows = []
     for measure, value in values.items():
@@ -93,6 +93,12 @@ def first_texts(doc_ids: np.ndarray, lengths: np.ndarray, corpus: str, words: in
     """Rows of texts of several words, of the corpus's fixed order, up to so many words together."""
     order = fixed_order(doc_ids, corpus)
     return order[(lengths[order] > 1) & (np.cumsum(lengths[order]) <= words)]
+
+
+def at_both_levels(model, documents, traces: Traces, few: np.ndarray, without: Callable = shortened) -> pd.DataFrame:
+    """`compared` of all texts, and `erased` of a few."""
+    words = erased(model, documents.take(few), traces.take(few), without)
+    return pd.concat([compared(traces).assign(level="state", texts=len(traces)), words.assign(texts=len(few))])
 
 
 def of_run(run: Run) -> pd.DataFrame:
@@ -113,11 +119,10 @@ def of_run(run: Run) -> pd.DataFrame:
     elif without_deletions:  # long texts in a transformer, of which training's traces leave them out
         leave_one_out = trace(model, documents, gradient=False).leave_one_out
         traces = replace(traces, leave_one_out=leave_one_out).rounded()
-    states = compared(traces).assign(level="state", texts=len(order))
-    words = erased(model, documents.take(erased_texts), traces.take(erased_texts)).assign(texts=len(erased_texts))
+    rows = at_both_levels(model, documents, traces, erased_texts)
     encoder = "adversary" if adverse else run.encoder
     about = {"corpus": run.corpus, "encoder": encoder, "vectors": run.vectors, "seed": run.seed}
-    return pd.concat([states, words]).assign(**about)
+    return rows.assign(**about)
 
 
 def write(*corpora: str) -> None:
@@ -149,9 +154,7 @@ def masking_of(run: Run) -> pd.DataFrame:
         traces = removed
         if erasing == "hidden":
             traces = replace(removed, leave_one_out=each_hidden(model, documents, removed).astype(np.float32))
-        states = compared(traces).assign(level="state")
-        words = erased(model, documents.take(few), traces.take(few), without=without)
-        parts += [states.assign(erasing=erasing), words.assign(erasing=erasing)]
+        parts.append(at_both_levels(model, documents, traces, few, without).assign(erasing=erasing))
     scores = classification(removed.label, removed.outputs)
     model_rows = pd.DataFrame({"measure": "model", "statistic": scores.keys(), "value": scores.values()})
     rows = pd.concat([*parts, model_rows.assign(other="", level="text", erasing="")], ignore_index=True)

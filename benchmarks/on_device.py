@@ -104,7 +104,7 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
         yield from readings(device, encoder, test)
     for encoder in ("lstm", "cnn", "average"):
         model = speed.classifier(encoder).eval().to(device)
-        read = partial(trace, model, long_texts(sizes.long), progress=False)
+        read = partial(trace, model, speed.texts(sizes.long, long=True), progress=False)
         yield beside(device, f"all of {sizes.long} texts of 180 words", encoder, read)
     yield from searches(device, test, sizes)
 
@@ -121,6 +121,7 @@ def beside(
     """A row: so many times the seconds of work on the device and, unless that takes too long, of the same on the
     processor; apart: of both results."""
     cpu = difference = np.nan
+    expected = None
     if on_cpu:
         cpu, expected, _ = timed("cpu", on_cpu)
     gpu, found, peak = timed(device, work)
@@ -159,13 +160,13 @@ def doubled(model: nn.Module) -> nn.Module:
 
 def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
     """Every family: name, model with the papers' widths, documents."""
-    documents = small_texts(count)
+    documents = speed.texts(count, words=WORDS)
     vectors = speed.vectors(WORDS)
     torch.manual_seed(0)
     for encoder in ENCODERS:
         for attention in ("tanh", "dot"):
             yield f"{encoder} {attention}", classifier.build(encoder, attention, vectors), documents
-    second = small_texts(count, seed=2)
+    second = speed.texts(count, seed=2, words=WORDS)
     pairs = replace(documents, query_ids=second.ids, query_offsets=second.offsets)
     for encoder in ENCODERS[:3]:
         yield f"pairs {encoder}", paired.build(encoder, "tanh", vectors, 3), pairs
@@ -174,13 +175,6 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
     cut = replace(documents, sentence_lengths=sentences, sentence_offsets=np.arange(0, 2 * count + 1, 2))
     for name in HIERARCHICAL:
         yield name, hierarchical.build(name, speed.vectors(WORDS, 200), 5), cut
-
-
-def small_texts(count: int, seed: int = 0) -> Documents:
-    """Texts of SST's lengths over few words."""
-    documents = speed.texts(count, seed)
-    inner = np.where(documents.ids > 3, 4 + documents.ids % (WORDS - 4), documents.ids)
-    return replace(documents, ids=inner.astype(np.int32))
 
 
 def parity(device: str, sizes: Sizes) -> Iterator[dict]:
@@ -213,20 +207,15 @@ def trainings(device: str) -> Iterator[dict]:
         return fit(run, data, start, False, *bases).weights["dev"]
 
     _, base, _ = timed(device, partial(weights_of, BASE))
+
+    def changed(_: None, weights: dict) -> float:
+        return max(float(np.abs(base[name] - weights[name]).max()) for name in base)
+
     for run in TRAINED:
         bases = [] if run.base is None else [base]
-        gpu, weights, peak = timed(device, partial(weights_of, run, *bases))
-        difference = np.nan
-        if run is BASE:
-            difference = max(float(np.abs(base[name] - weights[name]).max()) for name in base)
-        what = "a training; the first repeated"
-        yield {
-            "what": what,
-            "model": f"{run.family} {run.encoder}",
-            "gpu": gpu,
-            "difference": difference,
-            "peak_mb": peak,
-        }
+        work = partial(weights_of, run, *bases)
+        apart = changed if run is BASE else None
+        yield beside(device, "a training; the first repeated", f"{run.family} {run.encoder}", work, apart=apart)
 
 
 def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
@@ -264,18 +253,11 @@ def readings(device: str, encoder: str, documents: Documents) -> Iterator[dict]:
         yield beside(device, f"{name}, {len(documents):,} texts", encoder, partial(read, there), on_cpu)
 
 
-def long_texts(count: int) -> Documents:
-    """Random texts with IMDB's lengths: mean 180, 20 to 400."""
-    rng = np.random.default_rng(0)
-    lengths = np.clip(rng.gamma(4.0, 45.0, count).astype(int), 20, 400) + 2
-    return speed.random_texts(rng, lengths)
-
-
 def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
     """The search for adversarial attention (k = 5): difference of the JSD that it ends at; as many texts as IMDB's test
     set has, as long as they are, on the GPU alone."""
     few = documents.take(np.arange(min(200, len(documents))))
-    long = long_texts(sizes.long_searched)
+    long = speed.texts(sizes.long_searched, long=True)
     ways = (
         ("", "one logit", speed.classifier(), documents),
         ("", "four classes", speed.classifier(outputs=4), few),

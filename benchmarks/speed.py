@@ -46,21 +46,17 @@ class Task:
     share: float = 1.0
 
 
-def texts(count: int, seed: int = 0) -> Documents:
-    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included."""
+def texts(count: int, seed: int = 0, words: int = VOCABULARY, long: bool = False) -> Documents:
+    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included; long: with IMDB's, mean 180."""
     rng = np.random.default_rng(seed)
-    lengths = np.clip(rng.gamma(4.5, 20.2 / 4.5, count).round().astype(int), 4, 48)
-    share = 1 / np.arange(1, VOCABULARY - 3)  # Zipf's law: how often words come again counts here
-    return random_texts(rng, lengths, share / share.sum())
-
-
-def random_texts(rng: np.random.Generator, lengths: np.ndarray, share: np.ndarray | None = None) -> Documents:
-    """Texts of these lengths, of words drawn evenly or by their shares."""
+    shape, mean, longest = (4.0, 182, 402) if long else (4.5, 20.2, 48)
+    lengths = np.clip(rng.gamma(shape, mean / shape, count).round().astype(int), 4, longest)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    ids = rng.choice(np.arange(4, VOCABULARY), offsets[-1], p=share).astype(np.int32)
+    share = 1 / np.arange(1, words - 3)  # Zipf's law: how often words come again counts here
+    ids = rng.choice(np.arange(4, words), offsets[-1], p=share / share.sum()).astype(np.int32)
     ids[offsets[:-1]] = START
     ids[offsets[1:] - 1] = END
-    return Documents(ids, offsets, rng.integers(0, 2, len(lengths)), np.arange(len(lengths)))
+    return Documents(ids, offsets, rng.integers(0, 2, count), np.arange(count))
 
 
 def vectors(words: int, width: int = 300) -> np.ndarray:
