@@ -21,14 +21,14 @@ import pandas as pd
 from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
-from attn_core.measures import crossed_interval, jsd_ragged
+from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, chunks
 from attn_lab import Run, obtain
 from attn_lab.more import erasure
 from attn_lab.more.known import GOOD, TESTS, maximal_leverage, told_apart
 from attn_lab.runs.index import HEADLINE_SEEDS
 from attn_lab.runs.run import SEEDS
-from benchmarks.measured import put
+from benchmarks.measured import mean_of, put
 
 FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
@@ -84,14 +84,8 @@ def stable(weights: list[Traces], **named) -> list[dict]:
 
 
 def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
-    """One row for each of FORMS: mean and interval of tables of `told_apart`, one a seed, of the same documents."""
-    rows = []
-    for form in FORMS:
-        values = np.array([table[form] for table in tables])  # (S, D)
-        low, high = crossed_interval(values)
-        row = {"statistic": form, "value": values.mean(), "low": low, "high": high}
-        rows.append(named | row | {"n_seeds": len(tables), "documents": values.shape[1]})
-    return rows
+    """One row for each of FORMS, of tables of `told_apart`, one a seed, of the same documents."""
+    return [mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS]
 
 
 def is_like(weights: Traces, first: Traces) -> np.ndarray:

@@ -47,7 +47,6 @@ import pandas as pd
 from attn_book.verdict import CORPORA, tables_of
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.measures import crossed_interval
 from attn_core.traces import Traces, maxima, totals
 from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
@@ -62,7 +61,7 @@ from attn_lab.runs.compute import inputs_of
 from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared, stable, told
-from benchmarks.measured import put
+from benchmarks.measured import mean_of, put
 
 FIVE = SEEDS[:5]
 NAME = "sst_label_words"
@@ -136,7 +135,7 @@ def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
     columns = [counted(*both) for both in read]
     for name in columns[0]:
         values = np.array([column[name] for column in columns], float)
-        yield row_of(values, **named, weights="own", measure=name, statistic="mean")
+        yield mean_of(values, **named, weights="own", measure=name, statistic="mean")
     tests = [name for name in TESTS if (name == "gradients") == (encoder == "average")]
     for weights, weigh in (("own", lambda traces, _: traces), ("planted word", on_word)):
         kept = [(traces.take(few := np.arange(TESTED)), planted, few) for traces, planted in read]
@@ -145,14 +144,6 @@ def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
             yield from told(good, [model for model, *_ in kept], TESTS[name], **named, weights=weights, measure=name)
         if encoder != "average":
             yield from stable(good, **named, weights=weights)
-
-
-def row_of(values: np.ndarray, **named) -> dict:
-    """Mean and interval of values (S, D)."""
-    low, high = crossed_interval(values)
-    n_seeds, documents = values.shape
-    of = {"value": np.nanmean(values), "low": low, "high": high, "n_seeds": n_seeds, "documents": documents}
-    return named | of
 
 
 # ---- own weights beside the same permuted, by agreement --------------------------------------------------------------
@@ -171,8 +162,8 @@ def strata() -> Iterator[dict]:
                 for one in np.unique(stratum):
                     here = values[:, stratum == one]
                     if here.shape[1] >= FEWEST:
-                        yield row_of(here, corpus=corpus, encoder=encoder, test=test, stratum=one)
-                yield row_of(values, corpus=corpus, encoder=encoder, test=test, stratum="all")
+                        yield mean_of(here, corpus=corpus, encoder=encoder, test=test, stratum=one)
+                yield mean_of(values, corpus=corpus, encoder=encoder, test=test, stratum="all")
 
 
 def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
@@ -217,7 +208,7 @@ def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
     each = {name: np.array([table[name] for table in tables]) for name in tables[0] if name[:5] in ("names", "moved")}
     each |= {f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"] for kind in ("names", "moved")}
     for name, values in each.items():
-        yield row_of(values, **named, measure=name)
+        yield mean_of(values, **named, measure=name)
 
 
 def planted_words() -> Iterator[dict]:

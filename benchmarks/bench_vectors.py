@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from attn_book.verdict import CORPORA
-from attn_core.measures import crossed_interval
 from attn_lab.more.known import names_the_word
 from attn_lab.runs.index import HEADLINE_SEEDS, numbers, over_seeds
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared
-from benchmarks.measured import put
+from benchmarks.measured import mean_of, put
 
 VECTORS = ("ppmi-300", "indomain-300")
 FEWEST = 50
@@ -50,11 +49,12 @@ def headlines() -> pd.DataFrame:
 def top_words(corpus: str) -> pd.DataFrame:
     """How often the most attended word is the one whose deletion moves the output most."""
     texts = shared([run for vectors in VECTORS for run in runs_of(corpus, vectors)])
-    rows = []
-    if len(texts[0]) >= FEWEST:
-        found = np.stack([names_the_word(model, model) for model in texts])
-        for vectors, named in zip(VECTORS, np.split(found, 2), strict=True):
-            low, high = crossed_interval(named)
-            rows.append((vectors, "top_word_is_deletions", named.mean(), low, high, *named.shape))
-    names = ["vectors", "measure", "value", "low", "high", "n_seeds", "documents"]
-    return pd.DataFrame(rows, columns=names).assign(corpus=corpus)
+    if len(texts[0]) < FEWEST:
+        return pd.DataFrame()
+    named = np.split(np.stack([names_the_word(model, model) for model in texts]), 2)
+    measure = "top_word_is_deletions"
+    rows = [
+        mean_of(found, corpus=corpus, vectors=vectors, measure=measure)
+        for vectors, found in zip(VECTORS, named, strict=True)
+    ]
+    return pd.DataFrame(rows)

@@ -4,8 +4,11 @@ import datetime
 import platform
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
+
+from attn_core.measures import crossed_interval
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -19,6 +22,13 @@ def put(name: str, table: pd.DataFrame, *same: str, digits: int = 5) -> None:
         table = pd.concat([kept[~anew], table])
     table.to_csv(path, index=False, float_format=f"%.{digits}g")
     print(f"{path}: {len(table)} rows", flush=True)
+
+
+def mean_of(values: np.ndarray, **named) -> dict:
+    """A row of a table: mean of values (S, D) of seeds and documents, with its interval over both."""
+    low, high = crossed_interval(values)
+    n_seeds, documents = np.shape(values)
+    return named | {"value": np.nanmean(values), "low": low, "high": high, "n_seeds": n_seeds, "documents": documents}
 
 
 def stamped(table: pd.DataFrame) -> pd.DataFrame:

@@ -97,14 +97,14 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
     parity rounding (largest absolute difference of single from double precision, on the processor)."""
     yield from parity(device, sizes)
     yield from trainings(device)
-    test = speed.texts(sizes.test, seed=1)
+    test = speed.texts(sizes.test, speed.VOCABULARY, seed=1)
     for encoder in ENCODERS:
         yield epoch(device, encoder, sizes)
     for encoder in ("lstm", "transformer"):
         yield from readings(device, encoder, test)
     for encoder in ("lstm", "cnn", "average"):
         model = speed.classifier(encoder).eval().to(device)
-        read = partial(trace, model, speed.texts(sizes.long, long=True), progress=False)
+        read = partial(trace, model, speed.texts(sizes.long, speed.VOCABULARY, long=True), progress=False)
         yield beside(device, f"all of {sizes.long} texts of 180 words", encoder, read)
     yield from searches(device, test, sizes)
 
@@ -160,13 +160,13 @@ def doubled(model: nn.Module) -> nn.Module:
 
 def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
     """Every family: name, model with the papers' widths, documents."""
-    documents = speed.texts(count, words=WORDS)
+    documents = speed.texts(count, WORDS)
     vectors = speed.vectors(WORDS)
     torch.manual_seed(0)
     for encoder in ENCODERS:
         for attention in ("tanh", "dot"):
             yield f"{encoder} {attention}", classifier.build(encoder, attention, vectors), documents
-    second = speed.texts(count, seed=2, words=WORDS)
+    second = speed.texts(count, WORDS, seed=2)
     pairs = replace(documents, query_ids=second.ids, query_offsets=second.offsets)
     for encoder in ENCODERS[:3]:
         yield f"pairs {encoder}", paired.build(encoder, "tanh", vectors, 3), pairs
@@ -220,7 +220,7 @@ def trainings(device: str) -> Iterator[dict]:
 
 def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
     """Seconds of an epoch, from those of its first steps."""
-    documents = speed.texts(speed.TRAIN)
+    documents = speed.texts(speed.TRAIN, speed.VOCABULARY)
     chosen = batches(documents, 32, np.random.default_rng(0))
     steps = chosen[: sizes.steps]
     model = speed.classifier(encoder).train()
@@ -257,7 +257,7 @@ def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
     """The search for adversarial attention (k = 5): difference of the JSD that it ends at; as many texts as IMDB's test
     set has, as long as they are, on the GPU alone."""
     few = documents.take(np.arange(min(200, len(documents))))
-    long = speed.texts(sizes.long_searched, long=True)
+    long = speed.texts(sizes.long_searched, speed.VOCABULARY, long=True)
     ways = (
         ("", "one logit", speed.classifier(), documents),
         ("", "four classes", speed.classifier(outputs=4), few),

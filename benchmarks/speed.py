@@ -46,7 +46,7 @@ class Task:
     share: float = 1.0
 
 
-def texts(count: int, seed: int = 0, words: int = VOCABULARY, long: bool = False) -> Documents:
+def texts(count: int, words: int, seed: int = 0, long: bool = False) -> Documents:
     """Random texts with SST's lengths: mean 20, 4 to 48, start and end included; long: with IMDB's, mean 180."""
     rng = np.random.default_rng(seed)
     shape, mean, longest = (4.0, 182, 402) if long else (4.5, 20.2, 48)
@@ -92,7 +92,7 @@ def items(documents: int = 200, length: int = 180, classes: int = 5) -> Traces:
 def tasks() -> Iterator[Task]:
     """All rows: tests on traces alone, the plain forms of two on a part of the texts; and items erased in four orders,
     by attention, and three at random."""
-    traces = trace(classifier().eval(), texts(TEST), leave_one_out=False, progress=False).rounded()
+    traces = trace(classifier().eval(), texts(TEST, VOCABULARY), leave_one_out=False, progress=False).rounded()
     pair = (traces.attention, np.abs(traces.gradient), traces.offsets)
     yield Task("Kendall τ (one pair)", partial(kendall_ragged, *pair), partial(plain.kendall, *pair))
     by_length = plain.by_length(traces.lengths)
