@@ -139,6 +139,16 @@ def quotes_are_text(lines: list[str]) -> bool:
     return of_one_width and lines[0][0] != '"' and not all(map(DOUBLED.fullmatch, marked))
 
 
+def _records(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+    """The records of a delimited file, empty lines left out."""
+    plain = False
+    if delimiter == "\t":
+        lines = list(lines)
+        plain = quotes_are_text(lines)
+    quote = None if plain else '"'
+    return [row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True) if row]
+
+
 def _delimited(
     path: Path, columns: Sequence[str], optional: Sequence[str], header: bool, encoding: str
 ) -> pandas.DataFrame:
@@ -152,13 +162,7 @@ def _delimited(
     with opened(path, encoding) as file:
         first = next((line for line in file if line.strip() and not line.startswith(("# ", "sep="))), "")
         delimiter = delimiter_of(first, [*columns, *optional])
-        lines: Iterable[str] = chain([first], file)
-        plain = False
-        if delimiter == "\t":
-            lines = list(lines)
-            plain = quotes_are_text(lines)
-        quote = None if plain else '"'
-        rows = [row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True) if row]
+        rows = _records(chain([first], file), delimiter)
         head = rows[0] if rows else []
         if header:
             rows = rows[1:]
