@@ -6,12 +6,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from attn_core.documents import SPECIALS, Documents, Encoded
-from attn_lab.runs.baselines import stored
+from attn_lab.data import encode
+from benchmarks.measured import put
 
 STRENGTHS = (1.0, 4.0, 16.0)
 """Inverse penalties C that are tried; the development set chooses."""
-
-COLUMNS = ("corpus", "majority", "regression", "strength", "words", "n_train", "n_dev", "n_test", "data")
 
 
 def texts(documents: Documents) -> list[np.ndarray]:
@@ -24,7 +23,7 @@ def bag_of_words(data: Encoded) -> dict:
 
     Bags are tf-idf with logarithmic counts, rows of length 1, without special tokens; the penalty with the best
     accuracy on dev is kept (the strongest of equals). Of pairs the bags hold the question or hypothesis alone, so that
-    the regression never reads the text that attention is over. Keys COLUMNS; data: fingerprint of the corpus.
+    the regression never reads the text that attention is over. data: fingerprint of the corpus.
     """
     columns = {word: word - len(SPECIALS) for word in range(len(SPECIALS), len(data.vocabulary))}
     weigh = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary=columns, lowercase=False, sublinear_tf=True)
@@ -53,11 +52,7 @@ def bag_of_words(data: Encoded) -> dict:
     }
 
 
-def measure(corpora: list[str]) -> pd.DataFrame:
-    """The stored table with the baselines of some data sets, measured anew."""
-    from attn_lab.data import encode
-
-    kept = stored()
-    for name in corpora:
-        kept = pd.concat([kept[kept["corpus"] != name], pd.DataFrame([bag_of_words(encode(name))])], ignore_index=True)
-    return kept.sort_values("corpus")[list(COLUMNS)]
+def write(*corpora: str) -> None:
+    """The baselines of some data sets into the stored table."""
+    rows = [bag_of_words(encode(name)) for name in corpora]
+    put("baselines.csv", pd.DataFrame(rows), "corpus", digits=6)

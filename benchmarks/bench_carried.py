@@ -5,9 +5,6 @@ source (whose weights): accuracy, tuned and auc (`score`) on the whole test set,
 of five seeds; each beyond own and beyond uniform weights, with intervals.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
@@ -22,28 +19,24 @@ from attn_lab.runs.controls import rarity, word_counts
 from attn_lab.runs.families import trained_model
 from attn_lab.runs.run import Run
 from attn_lab.runs.sweep import read_grid
+from benchmarks.measured import DATA, put
 
-FILE = "measured/carried.csv"
 ORDERS = 20
 """In which own weights are permuted."""
 
 
-def write(folder: Path, corpora: Iterable[str] = ()) -> pd.DataFrame:
-    """Make the table anew; of some data sets alone into the table that there is."""
-    runs = read_grid(folder / "sweeps" / "carried.yml")
-    path = folder / FILE
-    for corpus in list(corpora) or dict.fromkeys(run.corpus for run in runs):
-        rows = pd.DataFrame(carried([run for run in runs if run.corpus == corpus]))
-        if path.is_file():
-            rows = pd.concat([pd.read_csv(path).query("corpus != @corpus"), rows])
-        rows.to_csv(path, index=False, float_format="%.5g")
-    return pd.read_csv(path)
+def write(*corpora: str) -> None:
+    """Make the rows of all data sets anew, or of some."""
+    runs = read_grid(DATA / "sweeps" / "carried.yml")
+    for corpus in corpora or dict.fromkeys(run.corpus for run in runs):
+        rows = carried([run for run in runs if run.corpus == corpus])
+        put("carried.csv", pd.DataFrame(rows), "corpus")
 
 
 def carried(runs: list[Run]) -> list[dict]:
     """Rows of a data set: every encoder as a reader under every kind of weights."""
     splits = inputs_of(runs[0])[0].splits
-    texts = {name: several(splits[name]) for name in ("dev", "test")}
+    texts = {name: splits[name].take(splits[name].lengths > 3) for name in ("dev", "test")}  # two words at least
     models = {(run.encoder, run.seed): read_all(run, texts) for run in runs}
     rare = rarity(word_counts(splits["train"], 1 + int(max(documents.ids.max() for documents in splits.values()))))
     encoders = list(dict.fromkeys(run.encoder for run in runs))
@@ -51,39 +44,29 @@ def carried(runs: list[Run]) -> list[dict]:
     rows = []
     for reader in encoders:
         scores = []
-        for seed, next_seed in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
+        for seed, another in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
             logits = {}
             for split, read in models[reader, seed].items():
+                of_words = rare[texts[split].ids[texts[split].inner]]
                 weights = {encoder: models[encoder, seed][split].attention for encoder in encoders}
-                weights["another seed"] = models[reader, next_seed][split].attention
-                rare_here = rare[texts[split].ids[texts[split].inner]]
-                weights["rarity"] = rare_here / totals(rare_here, read.offsets)[read.owner]
-                weights["uniform"] = 1 / np.repeat(read.lengths, read.lengths)
-                for source, values in weights.items():
-                    logits[source, split] = read.logits_under(values)[None, :, 0]
-                logits["permuted", split] = np.stack([of_permuted(read, draw) for draw in range(ORDERS)])
+                weights["another seed"] = models[reader, another][split].attention
+                weights["rarity"] = of_words / totals(of_words, read.offsets)[read.owner]
+                weights["uniform"] = 1 / read.lengths[read.owner]
+                logits[split] = {source: read.logits_under(values)[None, :, 0] for source, values in weights.items()}
+                orders = [weights_dealt_anew(read, draw).logits[:, 0] for draw in range(ORDERS)]
+                logits[split]["permuted"] = np.stack(orders)
             label = {split: documents.labels for split, documents in texts.items()}
-            sources = [*weights, "permuted"]
-            scores.append({source: score(logits[source, "dev"], logits[source, "test"], label) for source in sources})
-        for source in sources:
+            test = logits["test"].items()
+            scores.append({source: score(logits["dev"][source], on_test, label) for source, on_test in test})
+        for source in scores[0]:
             rows.append({"corpus": runs[0].corpus, "reader": reader, "source": source} | beside(scores, source, reader))
     return [row | {"n_seeds": len(seeds), "documents": len(texts["test"])} for row in rows]
-
-
-def several(documents: Documents) -> Documents:
-    """Those of two words at least, between START and END."""
-    return documents.take(np.flatnonzero(documents.lengths > 3))
 
 
 def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
     """A run's attention and contributions on each split; it is trained where its weights are not cached."""
     model = trained_model(run, weights_of(run))
     return {split: forward(model, documents) for split, documents in texts.items()}
-
-
-def of_permuted(traces: Traces, draw: int) -> np.ndarray:
-    """Logits (D,) under the model's own weights in another order."""
-    return weights_dealt_anew(traces, draw).logits[:, 0]
 
 
 def score(dev: np.ndarray, test: np.ndarray, label: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

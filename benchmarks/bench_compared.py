@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -27,9 +26,9 @@ from attn_lab.runs.compute import inputs_of, weights_of
 from attn_lab.runs.families import trained_model
 from attn_lab.runs.run import Run, from_dict
 from attn_lab.runs.sweep import read_grid
+from benchmarks.measured import DATA, put
 from benchmarks.plain import outputs
 
-FILE = "measured/compared.csv.xz"
 WORDS = 200_000
 """At most so many words of a test set."""
 
@@ -41,10 +40,16 @@ ERASED_WORDS = 10_000
 """At most so many texts and words that are erased, since each takes 80 encodings."""
 
 
-def shortened(documents: Documents, left: np.ndarray) -> Documents:
-    """The documents with the words `left` (T,) alone, between their START and END."""
+def staying(documents: Documents, left: np.ndarray) -> np.ndarray:
+    """Which ids are START, END or words `left` (T,)."""
     stays = np.ones(len(documents.ids), bool)
     stays[documents.inner] = left
+    return stays
+
+
+def shortened(documents: Documents, left: np.ndarray) -> Documents:
+    """The documents with the words `left` (T,) alone, between their START and END."""
+    stays = staying(documents, left)
     lengths = np.add.reduceat(stays, documents.offsets[:-1])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Documents(documents.ids[stays], offsets, documents.labels, documents.doc_ids)
@@ -52,9 +57,7 @@ def shortened(documents: Documents, left: np.ndarray) -> Documents:
 
 def hidden(documents: Documents, left: np.ndarray) -> Documents:
     """The documents with all words but `left` (T,) as the unknown word, as `interventions.masked` hides them."""
-    stays = np.ones(len(documents.ids), bool)
-    stays[documents.inner] = left
-    return replace(documents, ids=np.where(stays, documents.ids, np.int32(UNKNOWN)))
+    return replace(documents, ids=np.where(staying(documents, left), documents.ids, np.int32(UNKNOWN)))
 
 
 def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
@@ -66,15 +69,15 @@ def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
     return outputs(model, replace(copies, ids=ids)) - traces.p[traces.owner]
 
 
-def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: Callable = shortened) -> pd.DataFrame:
+def erased(model, documents: Documents, traces: Traces, without: Callable = shortened) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
     without: `shortened` or `hidden`. gradient_unsigned: the gradient's size, which like attention does not say for
     which class a word speaks.
     """
-    (draws,) = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)
+    (draws,) = random.uniforms(0, "orders", traces.doc_id, traces.offsets)
     toward = np.where(traces.predicted == 1, 1.0, -1.0)
-    values = importances(traces, seed)
+    values = importances(traces)
     values = values | {"gradient_unsigned": np.abs(values["gradient"])}
     rows = []
     for measure, value in values.items():
@@ -82,17 +85,20 @@ def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: 
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
                 lost = toward * (traces.p - outputs(model, without(documents, left)))
-                rows.append(
-                    {
-                        "measure": measure,
-                        "other": "",
-                        "statistic": f"{name}@{share:g}",
-                        "value": lost.mean(),
-                        "error": lost.std(ddof=1) / len(lost) ** 0.5,
-                        "level": "word",
-                    }
-                )
-    return pd.DataFrame(rows)
+                rows.append((measure, f"{name}@{share:g}", lost.mean(), lost.std(ddof=1) / len(lost) ** 0.5))
+    return pd.DataFrame(rows, columns=["measure", "statistic", "value", "error"]).assign(other="", level="word")
+
+
+def first_texts(doc_ids: np.ndarray, lengths: np.ndarray, corpus: str, words: int) -> np.ndarray:
+    """Rows of texts of several words, of the corpus's fixed order, up to so many words together."""
+    order = fixed_order(doc_ids, corpus)
+    return order[(lengths[order] > 1) & (np.cumsum(lengths[order]) <= words)]
+
+
+def at_both_levels(model, documents, traces: Traces, few: np.ndarray, without: Callable = shortened) -> pd.DataFrame:
+    """`compared` of all texts, and `erased` of a few."""
+    words = erased(model, documents.take(few), traces.take(few), without)
+    return pd.concat([compared(traces).assign(level="state", texts=len(traces)), words.assign(texts=len(few))])
 
 
 def of_run(run: Run) -> pd.DataFrame:
@@ -101,8 +107,7 @@ def of_run(run: Run) -> pd.DataFrame:
     data, _, _ = inputs_of(run)
     adverse = run.family == "adversary"
     without_deletions = traces.leave_one_out is None and not adverse
-    order = fixed_order(traces.doc_id, run.corpus)
-    order = order[(traces.lengths[order] > 1) & (np.cumsum(traces.lengths[order]) <= WORDS)]
+    order = first_texts(traces.doc_id, traces.lengths, run.corpus, WORDS)
     erased_texts = np.flatnonzero(np.cumsum(traces.lengths[order]) <= ERASED_WORDS)[:ERASED_TEXTS]
     if without_deletions:
         order = order[erased_texts]
@@ -114,35 +119,22 @@ def of_run(run: Run) -> pd.DataFrame:
     elif without_deletions:  # long texts in a transformer, of which training's traces leave them out
         leave_one_out = trace(model, documents, gradient=False).leave_one_out
         traces = replace(traces, leave_one_out=leave_one_out).rounded()
-    states = compared(traces).assign(level="state", texts=len(order))
-    words = erased(model, documents.take(erased_texts), traces.take(erased_texts)).assign(texts=len(erased_texts))
-    about = {"corpus": run.corpus, "encoder": encoder_of(run), "vectors": run.vectors, "seed": run.seed}
-    return pd.concat([states, words]).assign(**about)
+    rows = at_both_levels(model, documents, traces, erased_texts)
+    encoder = "adversary" if adverse else run.encoder
+    about = {"corpus": run.corpus, "encoder": encoder, "vectors": run.vectors, "seed": run.seed}
+    return rows.assign(**about)
 
 
-def encoder_of(run: Run) -> str:
-    """What the table calls a run's model."""
-    return "adversary" if run.family == "adversary" else run.encoder
-
-
-def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataFrame:
-    """Rows of the cached runs of some data sets, in place of theirs in the stored table; returns the whole table.
+def write(*corpora: str) -> None:
+    """Rows of the cached runs of some data sets, in place of theirs in the stored table.
 
     The runs: standard models, and adversaries of BiLSTMs, one strength and seed each.
     """
-    table = pd.read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame()
-    asked = {"corpus": corpora, "attention": "tanh", "vectors": vectors}
+    asked = {"corpus": [*corpora], "attention": "tanh", "vectors": "ppmi-300"}
     for key in pd.concat([index.runs(**asked), index.runs(**asked, divergence="any")])["key"].unique():
-        if not store.has(store.cache_store(), key):
-            continue
-        run = from_dict(store.read_record(store.cache_store(), key)["run"])
-        if len(table):
-            same = table[["corpus", "encoder", "seed"]] == [run.corpus, encoder_of(run), run.seed]
-            table = table[~same.all(axis=1)]
-        table = pd.concat([table, of_run(run)], ignore_index=True)
-        table.to_csv(path, index=False, float_format="%.4g", compression="xz")
-        print(run.key, flush=True)
-    return table
+        if store.has(store.cache_store(), key):
+            run = from_dict(store.read_record(store.cache_store(), key)["run"])
+            put("compared.csv.xz", of_run(run), "corpus", "encoder", "seed", digits=4)
 
 
 def masking_of(run: Run) -> pd.DataFrame:
@@ -153,33 +145,27 @@ def masking_of(run: Run) -> pd.DataFrame:
     """
     data, _, _ = inputs_of(run)
     model = trained_model(run, weights_of(run))
-    order = fixed_order(data.splits["test"].doc_ids, run.corpus)
-    lengths = data.splits["test"].lengths[order] - 2
-    order = order[(lengths > 1) & (np.cumsum(lengths) <= MASKING_WORDS)]
-    documents = data.splits["test"].take(order)
+    test = data.splits["test"]
+    documents = test.take(first_texts(test.doc_ids, test.lengths - 2, run.corpus, MASKING_WORDS))
+    few = np.arange(min(ERASED_TEXTS, len(documents)))
     removed = trace(model, documents, progress=False)
     parts = []
     for erasing, without in (("removed", shortened), ("hidden", hidden)):
         traces = removed
         if erasing == "hidden":
             traces = replace(removed, leave_one_out=each_hidden(model, documents, removed).astype(np.float32))
-        few = np.arange(min(ERASED_TEXTS, len(order)))
-        states = compared(traces).assign(level="state")
-        words = erased(model, documents.take(few), traces.take(few), without=without)
-        parts += [states.assign(erasing=erasing), words.assign(erasing=erasing)]
+        parts.append(at_both_levels(model, documents, traces, few, without).assign(erasing=erasing))
     scores = classification(removed.label, removed.outputs)
     model_rows = pd.DataFrame({"measure": "model", "statistic": scores.keys(), "value": scores.values()})
     rows = pd.concat([*parts, model_rows.assign(other="", level="text", erasing="")], ignore_index=True)
     rows = rows[rows["other"].isin(["", "deletion"])]
     about = {"corpus": run.corpus, "encoder": run.encoder, "seed": run.seed, "mask": run.mask}
-    return rows.assign(**about, texts=len(order))
+    return rows.assign(**about, texts=len(documents))
 
 
-def write_masking(folder: Path, processes: int = 8) -> pd.DataFrame:
+def write_masking() -> None:
     """The rows of all runs of the grid and of their twins without masks, into measured/masking.csv.xz."""
-    runs = read_grid(folder / "sweeps" / "gpu-masking.yml")
+    runs = read_grid(DATA / "sweeps" / "gpu-masking.yml")
     runs += [replace(run, mask=0.0) for run in runs]
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:  # CUDA takes no fork
-        table = pd.concat(pool.map(masking_of, runs), ignore_index=True)
-    table.to_csv(folder / "measured" / "masking.csv.xz", index=False, float_format="%.4g", compression="xz")
-    return table
+    with ProcessPoolExecutor(8, mp_context=get_context("spawn")) as pool:  # CUDA takes no fork
+        put("masking.csv.xz", pd.concat(pool.map(masking_of, runs)), digits=4)

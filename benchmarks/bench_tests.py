@@ -11,10 +11,9 @@ under weights of maximal leverage.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,14 @@ import pandas as pd
 from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
 from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
-from attn_core.measures import bootstrap_interval, crossed_interval, jsd_ragged
+from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, chunks
 from attn_lab import Run, obtain
 from attn_lab.more import erasure
 from attn_lab.more.known import GOOD, TESTS, maximal_leverage, told_apart
 from attn_lab.runs.index import HEADLINE_SEEDS
 from attn_lab.runs.run import SEEDS
+from benchmarks.measured import mean_of, put
 
 FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
@@ -36,19 +36,13 @@ ORDERS = 20
 """In which weights are permuted."""
 
 
-def write(folder: Path, corpora: Iterable[str] = ()) -> None:
-    """Make the tables anew; of some data sets alone into the tables that there are."""
-    chosen = list(corpora) or [*CORPORA, *HANS]
-    tables = defaultdict(list)
-    for corpus in chosen:
+def write(*corpora: str) -> None:
+    """Make the rows of all data sets anew, or of some."""
+    for corpus in corpora or (*CORPORA, *HANS):
         if corpus in CORPORA:
-            tables["tests"].append(pd.DataFrame(areas(corpus)))
+            put("tests.csv", areas(corpus), "corpus")
         else:
-            tables["dealt"].append(statements_dealt(corpus))
-    for name, made in tables.items():
-        path = folder / f"{name}.csv"
-        kept = [pd.read_csv(path).query("corpus not in @chosen")] if path.is_file() else []
-        pd.concat([*kept, *made]).to_csv(path, index=False, float_format="%.5g")
+            put("dealt.csv", statements_dealt(corpus), "corpus")
 
 
 def runs_of(corpus: str, vectors: str, encoder: str = "lstm") -> list[Run]:
@@ -62,40 +56,36 @@ def shared(runs: Iterable[Run]) -> list[Traces]:
     return [model.take(np.flatnonzero(np.isin(model.doc_id, list(documents)))) for model in models]
 
 
-def areas(corpus: str) -> list[dict]:
-    return areas_of(runs_of(corpus, "ppmi-300"), runs_of(corpus, "ppmi-300", "average"))
-
-
-def areas_of(recurrent: list[Run], without_context: list[Run]) -> list[dict]:
-    """Rows of the models of some seeds."""
-    texts = shared(recurrent)
-    models = dict.fromkeys(TESTS, texts) | {"gradients": shared(without_context)}
+def areas(corpus: str) -> pd.DataFrame:
+    texts = shared(runs_of(corpus, "ppmi-300"))
+    models = dict.fromkeys(TESTS, texts) | {"gradients": shared(runs_of(corpus, "ppmi-300", "average"))}
     rows = []
     for definition, weigh in GOOD.items():
-        named = {"corpus": recurrent[0].corpus, "vectors": recurrent[0].vectors, "definition": definition}
+        named = {"corpus": corpus, "vectors": "ppmi-300", "definition": definition}
         for measure, test in TESTS.items():
-            tables = []
-            for run, model in zip(recurrent, models[measure], strict=True):
-                tables.append(told_apart(weigh(model), model, test, run.seed, ORDERS))
-            rows += rows_of(tables, **named, measure=measure)
-        first, *further = [weigh(model) for model in texts]
-        tables = []
-        for run, good in zip(recurrent[1:], further, strict=True):
-            tables.append(told_apart(good, first, is_like, run.seed, ORDERS))
-        if tables:
-            rows += rows_of(tables, **named, measure="stable")
-    return rows
+            good = [weigh(model) for model in models[measure]]
+            rows += told(good, models[measure], test, **named, measure=measure)
+        rows += stable([weigh(model) for model in texts], **named)
+    return pd.DataFrame(rows)
+
+
+def told(good: list[Traces], models: list[Traces], test: Callable, **named) -> list[dict]:
+    """Rows of FORMS: how well a test tells good weights from the same permuted, in models of the first seeds."""
+    asked = zip(good, models, SEEDS, strict=False)
+    return rows_of([told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked], **named)
+
+
+def stable(weights: list[Traces], **named) -> list[dict]:
+    """The same of being like the first seed's (Wiegreffe & Pinter 3.3)."""
+    first, *further = weights
+    asked = zip(further, SEEDS[1:], strict=False)
+    tables = [told_apart(one, first, is_like, seed, ORDERS) for one, seed in asked]
+    return rows_of(tables, **named, measure="stable")
 
 
 def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
-    """One row for each of FORMS: mean and interval of tables of `told_apart`, one a seed, of the same documents."""
-    rows = []
-    for form in FORMS:
-        values = np.array([table[form] for table in tables])  # (S, D)
-        low, high = crossed_interval(values) if len(tables) > 1 else bootstrap_interval(values[0])
-        row = {"statistic": form, "value": values.mean(), "low": low, "high": high}
-        rows.append(named | row | {"n_seeds": len(tables), "documents": values.shape[1]})
-    return rows
+    """One row for each of FORMS, of tables of `told_apart`, one a seed, of the same documents."""
+    return [mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS]
 
 
 def is_like(weights: Traces, first: Traces) -> np.ndarray:

@@ -38,10 +38,8 @@ wrong was not: above .9 the shuffle's intervals begin at .72.
 Nothing was wrong in the sense of the last line.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -49,7 +47,6 @@ import pandas as pd
 from attn_book.verdict import CORPORA, tables_of
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.measures import crossed_interval
 from attn_core.traces import Traces, maxima, totals
 from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
@@ -58,12 +55,13 @@ from attn_lab.data.prepare import PREPARE
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.more.compared import importances
 from attn_lab.more.echo import echo
-from attn_lab.more.known import TESTS, TOP, told_apart, weighed
+from attn_lab.more.known import TESTS, TOP, weighed
 from attn_lab.runs import foreign, index
 from attn_lab.runs.compute import inputs_of
 from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
 from attn_lab.runs.run import SEEDS
-from benchmarks.bench_tests import ORDERS, is_like, rows_of, shared
+from benchmarks.bench_tests import runs_of, shared, stable, told
+from benchmarks.measured import mean_of, put
 
 FIVE = SEEDS[:5]
 NAME = "sst_label_words"
@@ -97,17 +95,6 @@ def label_words(strength: float = 1.0) -> Prepared:
     return Prepared(splits)
 
 
-def registered() -> None:
-    entry = replace(CATALOGUE["sst"], name=NAME, expected={}, reported=(), split="SST's")
-    foreign.register_corpus(entry, label_words, version="1")
-
-
-def models(strength: float, encoder: str, **fields) -> list[Run]:
-    options = (("strength", strength),)
-    return [Run(NAME, encoder, seed=seed, options=options, **fields) for seed in FIVE]
-
-
-@cache
 def traced(run: Run) -> tuple[Traces, np.ndarray]:
     """Traces of sentences of two words at least, and which of their words (T,) are planted."""
     traces = obtain(run, "auto", progress=False).traces
@@ -141,38 +128,22 @@ def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def of_encoder(strength: float, encoder: str, **fields) -> Iterator[dict]:
-    read = [traced(run) for run in models(strength, encoder, **fields)]
+def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
+    options = (("strength", strength),)
+    read = [traced(Run(NAME, encoder, seed=seed, options=options)) for seed in FIVE]
     named = {"strength": strength, "encoder": encoder}
     columns = [counted(*both) for both in read]
     for name in columns[0]:
         values = np.array([column[name] for column in columns], float)
-        yield row_of(values, **named, weights="own", measure=name, statistic="mean")
+        yield mean_of(values, **named, weights="own", measure=name, statistic="mean")
     tests = [name for name in TESTS if (name == "gradients") == (encoder == "average")]
     for weights, weigh in (("own", lambda traces, _: traces), ("planted word", on_word)):
         kept = [(traces.take(few := np.arange(TESTED)), planted, few) for traces, planted in read]
         good = [weigh(traces, planted).take(few) for (traces, planted), (*_, few) in zip(read, kept, strict=True)]
         for name in tests:
-            asked = zip(FIVE, good, kept, strict=True)
-            told = [told_apart(one, model, TESTS[name], seed, ORDERS) for seed, one, (model, *_) in asked]
-            yield from rows_of(told, **named, weights=weights, measure=name)
+            yield from told(good, [model for model, *_ in kept], TESTS[name], **named, weights=weights, measure=name)
         if encoder != "average":
-            told = [
-                told_apart(one, good[0], is_like, seed, ORDERS) for seed, one in zip(FIVE[1:], good[1:], strict=True)
-            ]
-            yield from rows_of(told, **named, weights=weights, measure="stable")
-
-
-def row_of(values: np.ndarray, **named) -> dict:
-    """Mean and interval of values (S, D)."""
-    low, high = crossed_interval(values)
-    return named | {
-        "value": np.nanmean(values),
-        "low": low,
-        "high": high,
-        "n_seeds": len(values),
-        "documents": values.shape[1],
-    }
+            yield from stable(good, **named, weights=weights)
 
 
 # ---- own weights beside the same permuted, by agreement --------------------------------------------------------------
@@ -191,17 +162,16 @@ def strata() -> Iterator[dict]:
                 for one in np.unique(stratum):
                     here = values[:, stratum == one]
                     if here.shape[1] >= FEWEST:
-                        yield row_of(here, corpus=corpus, encoder=encoder, test=test, stratum=one)
-                yield row_of(values, corpus=corpus, encoder=encoder, test=test, stratum="all")
+                        yield mean_of(here, corpus=corpus, encoder=encoder, test=test, stratum=one)
+                yield mean_of(values, corpus=corpus, encoder=encoder, test=test, stratum="all")
 
 
 def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
     """The same of the texts that the archive keeps of all seeds."""
-    keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")
-    if len(keys) < 5:
+    if len(index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")) < 5:
         return []
     tables = []
-    for traces in shared([Run(corpus, encoder, seed=seed) for seed in FIVE]):
+    for traces in shared(runs_of(corpus, "ppmi-300", encoder)):
         columns = of_permuted(traces) | of_adversaries(traces) | {"echo": echo(traces)["echo"].to_numpy()}
         tables.append(pd.DataFrame(columns, index=traces.doc_id))
     return tables
@@ -224,7 +194,7 @@ def lists() -> Iterator[dict]:
     for corpus in ("sst", "agnews", "20news"):
         for encoder in ("cnn", "transformer"):
             splits = inputs_of(Run(corpus))[0].splits
-            found = shared([Run(corpus, encoder, seed=seed) for seed in FIVE])
+            found = shared(runs_of(corpus, "ppmi-300", encoder))
             if len(found[0]) < FEWEST:
                 continue
             rows = np.flatnonzero(np.isin(splits["test"].doc_ids, found[0].doc_id))
@@ -238,17 +208,18 @@ def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
     each = {name: np.array([table[name] for table in tables]) for name in tables[0] if name[:5] in ("names", "moved")}
     each |= {f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"] for kind in ("names", "moved")}
     for name, values in each.items():
-        yield row_of(values, **named, measure=name)
-
-
-def write(folder: Path, asked: Iterable[str]) -> None:
-    """Make the tables anew."""
-    for name in asked:
-        rows = [*{"strata": strata, "lists": lists, "label_words": planted_words}[name]()]
-        pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False, float_format="%.5g")
+        yield mean_of(values, **named, measure=name)
 
 
 def planted_words() -> Iterator[dict]:
-    registered()
+    entry = replace(CATALOGUE["sst"], name=NAME, expected={}, reported=(), split="SST's")
+    foreign.register_corpus(entry, label_words, version="1")
     for strength, encoder in MODELS:
         yield from of_encoder(strength, encoder)
+
+
+def write(*asked: str) -> None:
+    """Make the tables of these names anew."""
+    for name in asked:
+        rows = {"strata": strata, "lists": lists, "label_words": planted_words}[name]()
+        put(f"{name}.csv", pd.DataFrame(rows))

@@ -5,19 +5,16 @@ low, high, n_seeds, documents. Of whole test sets, with intervals over seeds; `t
 of which all ten models' traces are stored, where these are FEWEST, with intervals over seeds and documents.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from attn_book.verdict import CORPORA
-from attn_core.measures import crossed_interval
 from attn_lab.more.known import names_the_word
 from attn_lab.runs.index import HEADLINE_SEEDS, numbers, over_seeds
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared
+from benchmarks.measured import mean_of, put
 
-FILE = "measured/vectors.csv"
 VECTORS = ("ppmi-300", "indomain-300")
 FEWEST = 50
 
@@ -33,11 +30,9 @@ HEADLINES = {
 """Measure and statistic of `numbers` -> what the table calls it."""
 
 
-def write(path: Path) -> pd.DataFrame:
+def write() -> None:
     """Make the table of what is stored now."""
-    table = pd.concat([headlines(), *map(top_words, CORPORA)])
-    table.to_csv(path, index=False, float_format="%.5g")
-    return table
+    put("vectors.csv", pd.concat([headlines(), *map(top_words, CORPORA)]))
 
 
 def headlines() -> pd.DataFrame:
@@ -54,11 +49,12 @@ def headlines() -> pd.DataFrame:
 def top_words(corpus: str) -> pd.DataFrame:
     """How often the most attended word is the one whose deletion moves the output most."""
     texts = shared([run for vectors in VECTORS for run in runs_of(corpus, vectors)])
-    rows = []
-    if len(texts[0]) >= FEWEST:
-        found = np.stack([names_the_word(model, model) for model in texts])
-        for vectors, named in zip(VECTORS, np.split(found, 2), strict=True):
-            low, high = crossed_interval(named)
-            rows.append((vectors, "top_word_is_deletions", named.mean(), low, high, *named.shape))
-    names = ["vectors", "measure", "value", "low", "high", "n_seeds", "documents"]
-    return pd.DataFrame(rows, columns=names).assign(corpus=corpus)
+    if len(texts[0]) < FEWEST:
+        return pd.DataFrame()
+    named = np.split(np.stack([names_the_word(model, model) for model in texts]), 2)
+    measure = "top_word_is_deletions"
+    rows = [
+        mean_of(found, corpus=corpus, vectors=vectors, measure=measure)
+        for vectors, found in zip(VECTORS, named, strict=True)
+    ]
+    return pd.DataFrame(rows)

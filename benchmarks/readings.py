@@ -5,7 +5,6 @@ a word's score and contribution are the same in every sentence, so two numbers a
 """
 
 import json
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -15,6 +14,7 @@ from attn_lab.more import piecewise
 from attn_lab.runs import sentence
 from attn_lab.runs.compute import inputs_of
 from attn_lab.runs.run import Run
+from benchmarks.measured import DATA
 
 WORDS = Run("sst", "average", "tanh", 10)
 PIECES = Run("sst", "minilm", "tanh", 10)
@@ -37,7 +37,7 @@ UNKNOWN = 1
 """The row of a word that the models do not know."""
 
 
-def make_readings(examples: Path) -> Path:
+def make_readings() -> None:
     """Write readings.json: of `average` the bias and, in the order of the sentence model's words, scores and
     contributions in thousandths; the sentences. Weights that are not cached are trained."""
     table = every_word()
@@ -46,10 +46,10 @@ def make_readings(examples: Path) -> Path:
         words = sentence.sentence_traces(text)[0]
         by_encoder = {"lstm": traced(text), "average": look(words, table), "minilm": traced(text, PIECES)}
         sentences[text] = {encoder: reading | picture(reading) for encoder, reading in by_encoder.items()}
-    target = examples / "readings.json"
+    target = DATA / "examples" / "readings.json"
     readings = {"average": table, "minilm": PIECES.key, "sentences": sentences}
     target.write_text(json.dumps(readings, separators=(",", ":")) + "\n", encoding="utf-8")
-    return target
+    print(target)
 
 
 def every_word() -> dict:

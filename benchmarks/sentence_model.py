@@ -10,6 +10,7 @@ from attn_core.measures import classification
 from attn_core.models.classifier import from_arrays
 from attn_lab.data import encode
 from attn_lab.runs import sentence, store, upkeep
+from attn_lab.runs.controls import word_counts
 from attn_lab.runs.sentence import Quantised
 from benchmarks.plain import outputs
 
@@ -21,18 +22,15 @@ def quantise(array: np.ndarray) -> Quantised:
     return Quantised(np.round(rows / scale).astype(np.int8).reshape(array.shape), scale)
 
 
-def export(key: str) -> dict:
+def export(key: str) -> None:
     """Round a cached SST training to int8, keep the words of at least two training texts, put it into the archive.
 
-    Returns its description: test metrics before and after rounding, measured on the whole test set.
+    Prints its description: test metrics before and after rounding, measured on the whole test set.
     """
     trained, _ = store.read_weights(key)
     data = encode("sst")
-    train = data.splits["train"]
     test = data.splits["test"]
-    document = np.repeat(np.arange(len(train)), np.diff(train.offsets))
-    word_of_text, _ = np.unique(np.stack([train.ids, document]), axis=1)
-    texts = np.bincount(word_of_text, minlength=len(data.vocabulary))  # (V,) in which each word stands
+    texts = (word_counts(data.splits["train"], len(data.vocabulary)) > 0).sum(axis=0)  # (V,) in which each word stands
     special = np.arange(len(data.vocabulary)) < len(SPECIALS)
     kept = np.flatnonzero((texts >= 2) | special)
     arrays = dict(trained["dev"])
@@ -57,4 +55,4 @@ def export(key: str) -> dict:
     np.savez_compressed(folder / "model.npz", **values, **scales)
     (folder / "model.json").write_text(json.dumps(about))
     upkeep.seal(folder.parent)
-    return about
+    print(about)

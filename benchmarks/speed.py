@@ -1,16 +1,20 @@
 """`make bench`: seconds of our forms beside those of `benchmarks.plain`, the same work in one process, in turn.
 
 Texts, words and weights are drawn by chance, with the sizes of SST and of Jain & Wallace's BiLSTM with additive
-attention: what a pass costs does not depend on what the words say. No data are needed.
+attention: what a pass costs does not depend on what the words say. No data are needed. Processor seconds of one
+thread, which other work on the machine hardly changes.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import perf_counter, process_time
+from functools import partial
+from time import process_time
 
 import numpy as np
+import pandas as pd
 import torch
 
+from attn_core.device import threads
 from attn_core.documents import END, START, Documents
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
@@ -21,8 +25,8 @@ from attn_core.traces import Traces
 from attn_core.tracing import trace
 from attn_lab.more.erasure import removals
 from benchmarks import plain
+from benchmarks.measured import put, stamped
 
-FILE = "measured/speed.csv"
 VOCABULARY = 13_826
 TRAIN = 6_355
 TEST = 1_725
@@ -42,30 +46,36 @@ class Task:
     share: float = 1.0
 
 
-def texts(count: int, seed: int = 0) -> Documents:
-    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included."""
+def texts(count: int, words: int, seed: int = 0, long: bool = False) -> Documents:
+    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included; long: with IMDB's, mean 180."""
     rng = np.random.default_rng(seed)
-    lengths = np.clip(rng.gamma(4.5, 20.2 / 4.5, count).round().astype(int), 4, 48)
+    shape, mean, longest = (4.0, 182, 402) if long else (4.5, 20.2, 48)
+    lengths = np.clip(rng.gamma(shape, mean / shape, count).round().astype(int), 4, longest)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    share = 1 / np.arange(1, VOCABULARY - 3)  # Zipf's law: how often words come again counts here
-    ids = rng.choice(np.arange(4, VOCABULARY), offsets[-1], p=share / share.sum()).astype(np.int32)
+    share = 1 / np.arange(1, words - 3)  # Zipf's law: how often words come again counts here
+    ids = rng.choice(np.arange(4, words), offsets[-1], p=share / share.sum()).astype(np.int32)
     ids[offsets[:-1]] = START
     ids[offsets[1:] - 1] = END
     return Documents(ids, offsets, rng.integers(0, 2, count), np.arange(count))
 
 
-def classifier(seed: int = 0) -> Classifier:
-    """An untrained BiLSTM with additive attention."""
-    torch.manual_seed(seed)
-    vectors = np.random.default_rng(seed).normal(0, 0.3, (VOCABULARY, 300)).astype(np.float32)
-    vectors[0] = 0.0
-    return build("lstm", "tanh", vectors)
+def vectors(words: int, width: int = 300) -> np.ndarray:
+    """Random word vectors (V, width); the pad's is zero."""
+    table = np.random.default_rng(0).normal(0, 0.3, (words, width)).astype(np.float32)
+    table[0] = 0.0
+    return table
 
 
-def items(documents: int = 200, length: int = 180, classes: int = 5, seed: int = 0) -> Traces:
+def classifier(encoder: str = "lstm", outputs: int = 1) -> Classifier:
+    """An untrained model with additive attention."""
+    torch.manual_seed(0)
+    return build(encoder, "tanh", vectors(VOCABULARY), outputs)
+
+
+def items(documents: int = 200, length: int = 180, classes: int = 5) -> Traces:
     """Traces of one document length whose items speak, on average, for their document's class: a decision survives
     about as many removals as a BiLSTM's on IMDB."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     label = rng.integers(0, classes, documents)
     value = rng.normal(0, 1, (documents, length, classes)) + 0.7 * np.eye(classes)[label][:, None]
     score = rng.normal(0, 1.0, (documents, length))
@@ -80,78 +90,59 @@ def items(documents: int = 200, length: int = 180, classes: int = 5, seed: int =
 
 
 def tasks() -> Iterator[Task]:
-    """All rows, each phase of the authors' code under the name it has in data/reported/baseline_timings.csv."""
-    traces = trace(classifier().eval(), texts(TEST), leave_one_out=False, progress=False).rounded()
-    yield from experiments(traces)
-    yield erasing(items())
-
-
-def experiments(traces: Traces) -> Iterator[Task]:
-    """Tests on traces alone; the plain forms of two on a part of the texts."""
-    x = traces.attention
-    y = np.abs(traces.gradient)
-    yield Task(
-        "Kendall τ (one pair)",
-        lambda: kendall_ragged(x, y, traces.offsets),
-        lambda: plain.kendall(x, y, traces.offsets),
-    )
+    """All rows: tests on traces alone, the plain forms of two on a part of the texts; and items erased in four orders,
+    by attention, and three at random."""
+    traces = trace(classifier().eval(), texts(TEST, VOCABULARY), leave_one_out=False, progress=False).rounded()
+    pair = (traces.attention, np.abs(traces.gradient), traces.offsets)
+    yield Task("Kendall τ (one pair)", partial(kendall_ragged, *pair), partial(plain.kendall, *pair))
     by_length = plain.by_length(traces.lengths)
     eighth = traces.take(np.concatenate(by_length[4::8]))
-    yield Task(
-        "permutation (100 draws)",
-        lambda: permutation(traces),
-        lambda: plain.permutation(eighth),
-        share=len(eighth) / len(traces),
-    )
+    share = len(eighth) / len(traces)
+    yield Task("permutation (100 draws)", partial(permutation, traces), partial(plain.permutation, eighth), share)
     searched = traces.take(np.concatenate(by_length[13::27]))
     starts = 3 * random.normals(0, "starts", searched.doc_id, searched.offsets, 5)
     yield Task(
         "adversarial search (k 5; 500 steps)",
-        lambda: search(traces, progress=False),
-        lambda: plain.search(searched, starts, SEARCHED),
-        share=SEARCHED / 500 * len(searched) / len(traces),
+        partial(search, traces, progress=False),
+        partial(plain.search, searched, starts, SEARCHED),
+        SEARCHED / 500 * len(searched) / len(traces),
     )
+    erased = items()
+    values = np.stack([erased.score, *np.random.default_rng(0).random((3, len(erased.score)))])
+    ranks = np.argsort(np.argsort(-values.reshape(4, len(erased), -1))).reshape(4, -1)
+    phase = "items erased until the decision flips (200 × 180)"
+    yield Task(phase, partial(removals, erased), partial(plain.removals, erased, ranks))
 
 
-def erasing(traces: Traces) -> Task:
-    """Items erased in four orders: by attention, and three at random."""
-    values = np.stack([traces.score, *np.random.default_rng(0).random((3, len(traces.score)))])
-    order = np.argsort(-values.reshape(4, len(traces), -1))
-    ranks = np.argsort(order).reshape(4, -1)
-    return Task(
-        "items erased until the decision flips (200 × 180)",
-        lambda: removals(traces),
-        lambda: plain.removals(traces, ranks),
-    )
-
-
-def seconds(task: Task, threads: int, patience: float = 2.0) -> tuple[float, float]:
-    """(ours, plain) of the whole work: minima of at least two runs in turn, the plain one's scaled by its share.
-
-    On one thread processor seconds, which other work on the machine hardly changes; on more the clock's.
-    """
-    clock = process_time if threads == 1 else perf_counter
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(threads)
+def seconds(task: Task, patience: float = 2.0) -> tuple[float, float]:
+    """(ours, plain) of the whole work: minima of at least two runs in turn, the plain one's scaled by its share."""
     times = []
-    began = perf_counter()
-    while len(times) < 2 or (len(times) < 5 and perf_counter() - began < patience):
-        times.append([timed(task.ours, clock), timed(task.plain, clock)])
-    torch.set_num_threads(threads_before)
+    began = process_time()
+    with threads(1):
+        while len(times) < 2 or (len(times) < 5 and process_time() - began < patience):
+            times.append([timed(task.ours), timed(task.plain)])
     ours, written = np.min(times, axis=0)
     return ours, written / task.share
 
 
-def timed(work: Callable[[], object], clock: Callable[[], float]) -> float:
-    """Seconds of one call."""
-    start = clock()
+def timed(work: Callable[[], object]) -> float:
+    """Processor seconds of one call."""
+    start = process_time()
     work()
-    return clock() - start
+    return process_time() - start
 
 
-def measure() -> Iterator[dict]:
-    """Rows of the table: phase, threads, seconds, plain."""
+def write() -> pd.DataFrame:
+    """Print each row as it is measured; phase, threads, seconds, plain."""
+    print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7}")
+    rows = []
     for task in tasks():
-        for threads in sorted({1, torch.get_num_threads()}):
-            ours, written = seconds(task, threads)
-            yield {"phase": task.phase, "threads": threads, "seconds": ours, "plain": written}
+        ours, written = seconds(task)
+        print(f"{task.phase:>54} {ours:>9.3g} {written:>9.3g} {written / ours:>7.1f}", flush=True)
+        rows.append({"phase": task.phase, "threads": 1, "seconds": ours, "plain": written})
+    return pd.DataFrame(rows)
+
+
+def keep() -> None:
+    """The same into the stored table."""
+    put("speed.csv", stamped(write()), digits=4)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,9 @@ from attn_lab.data.cleaning import clean_typed
 from attn_lab.runs.compute import FAMILIES, weights_of
 from attn_lab.runs.run import SEEDS, Run
 from attn_lab.runs.sentence import EPSILON
+from benchmarks.measured import DATA
+
+EXAMPLES = DATA / "examples"
 
 
 def wanted() -> list[tuple[str, Run]]:
@@ -30,13 +32,13 @@ def wanted() -> list[tuple[str, Run]]:
     return [*models, ("adversary", replace(first, base=first, **strength))]
 
 
-def make_strips(examples: Path) -> Path:
+def make_strips() -> None:
     """Write strips.json beside sentences.csv: words, and of each model weights (thousandths) and p a sentence.
 
     For each BiLSTM with learned attention also 'farthest': the exact attention farthest from its own with p within
     EPSILON. Models whose weights are not cached are trained.
     """
-    words = [clean_typed(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
+    words = [clean_typed(text) for text in pd.read_csv(EXAMPLES / "sentences.csv")["text"]]
     data = encode("sst")
     ids, offsets = to_ids(words, data.vocabulary)
     zeros = np.zeros(len(words), np.int64)
@@ -50,17 +52,10 @@ def make_strips(examples: Path) -> Path:
             shown.append(("farthest", far, sigmoid(traces.logits_under(far)[:, 0])))
         for name, attention, p in shown:
             by_sentence = np.split(np.rint(1000 * attention).astype(int), traces.offsets[1:-1])
-            models.append(
-                {
-                    "encoder": run.encoder,
-                    "kind": name,
-                    "seed": run.seed,
-                    "key": run.key,
-                    "p": np.round(p, 3).tolist(),
-                    "a": [weights.tolist() for weights in by_sentence],
-                }
-            )
-    target = examples / "strips.json"
+            model = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
+            model |= {"p": np.round(p, 3).tolist(), "a": [weights.tolist() for weights in by_sentence]}
+            models.append(model)
+    target = EXAMPLES / "strips.json"
     lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)
     target.write_text(f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8")
-    return target
+    print(target)

@@ -19,7 +19,7 @@ from attn_lab import Run, obtain
 from attn_lab.more.compared import SHARES, agreement, chosen, compared, erasure, importances, included
 from benchmarks import bench_compared
 
-TABLE = Path(__file__).parents[1] / "data" / bench_compared.FILE
+TABLE = Path(__file__).parents[1] / "data" / "measured" / "compared.csv.xz"
 
 
 def test_the_top_by_hand():

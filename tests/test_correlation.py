@@ -8,7 +8,7 @@ import pytest
 from conftest import toy_traces
 
 from attn_core.experiments import draws as random
-from attn_core.experiments.correlation import correlation, tops
+from attn_core.experiments.correlation import correlation
 from attn_core.traces import Traces
 
 
@@ -38,11 +38,6 @@ def test_by_hand():
     normed = replace(traces, gradient_norm=np.array([1, 2, 3, 4], np.float32))
     row = correlation(normed).iloc[0]
     assert row["tau_attention_norm"] == 1 and row["tau_norm_loo"] == -1
-
-    row = tops(replace(normed, gradient_norm=np.array([9, 2, 3, 4], np.float32))).iloc[0]
-    assert row["top_attention_is_top_loo"] == 0 and row["top_norm_is_top_loo"] == 1 and row["top_chance"] == 1 / 4
-    untested = replace(normed, leave_one_out=np.full(4, np.nan, np.float32))
-    assert tops(untested).filter(like="top_").isna().all(axis=None)
 
 
 def test_documents_do_not_depend_on_one_another():

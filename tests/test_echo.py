@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plain import documents
 
 from attn_core.traces import decisions, sigmoid
-from attn_lab.more.echo import decomposition, echo, elsewhere, median_change
+from attn_lab.more.echo import echo, elsewhere, median_change
 
 
 def decides(logits):
@@ -26,35 +26,6 @@ def test_words_of_other_texts(classes):
         own, others = decides(b + a @ c), [token for e, _, _, more in documents(traces) if e != d for token in more]
         expected.append(np.mean([decides(b + token) == own for token in others]))
     np.testing.assert_allclose(elsewhere(traces), expected)
-
-
-def own_minus_flat(traces):
-    """From the logits under the model's own and under equal weights, in favour of the decision."""
-    moved = traces.logits - traces.logits_under((1 / traces.lengths)[traces.owner])
-    moved -= moved.mean(axis=1, keepdims=True) if traces.classes > 2 else 0
-    if traces.classes > 2:
-        return moved[np.arange(len(traces)), traces.predicted]
-    moved = moved[:, -1] - (moved[:, 0] if traces.classes == 2 else 0)
-    return np.where(traces.predicted == 1, moved, -moved)
-
-
-@pytest.mark.parametrize("classes", [1, 2, 3, 5])
-def test_own_minus_flat_is_unevenness_times_spread_times_alignment(classes):
-    traces = toy_traces(lengths=(1, 2, 3, 5, 5, 8, 20), seed=classes, classes=classes)
-    found = decomposition(traces)
-    np.testing.assert_allclose(found["moved"], own_minus_flat(traces), atol=1e-12)
-    for row, (_, _, a, c) in zip(found.itertuples(), documents(traces), strict=True):
-        assert row.unevenness == pytest.approx(len(a) * np.std(a)) and (row.spread > 0) == (len(a) > 1)
-        if classes == 1 and len(a) > 1:
-            r = np.corrcoef(a, c[:, 0])[0, 1] * (1 if row.predicted else -1)
-            assert row.spread == pytest.approx(np.std(c)) and row.alignment == pytest.approx(r)
-
-
-def test_equal_states_and_text_pairs_have_no_alignment():
-    traces = toy_traces(lengths=(3, 4))
-    alike = decomposition(replace(traces, contribution=np.ones((7, 1), np.float32)))
-    assert (alike["spread"] == 0).all() and alike["alignment"].isna().all() and (alike["moved"] == 0).all()
-    assert decomposition(toy_pairs()).filter(["moved", "spread"]).isna().all(axis=None)
 
 
 def test_by_hand():

@@ -1,7 +1,6 @@
 """MiniLM as an encoder: two small layers of random weights; what needs the real weights is skipped where they are
 not."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 
 from attn_core.documents import Documents, pad
 from attn_core.errors import AttnError
-from attn_core.tracing import forward, inputs, trace
+from attn_core.tracing import inputs, trace
 from attn_lab import Run
 from attn_lab.data import encode, pieces
 from attn_lab.data.pieces import SEP
@@ -201,37 +200,6 @@ def test_gradients_by_central_differences(data):
         assert abs(np.linalg.norm(slope) - traces.gradient_norm[token]) < 1e-7
 
 
-def test_whole_words_are_deleted_with_all_their_pieces(data):
-    vocabulary = [f"##{word}" if row % 3 == 0 else word for row, word in enumerate(data.vocabulary)]
-    model = a_model(data)
-    test = data.splits["test"].take(np.arange(5))
-    traces = trace(model, test, progress=False)
-    numbers = piecewise.whole_words(model, traces, test, tuple(vocabulary))
-
-    same = []
-    for row in range(len(test)):
-        ids = test.ids[test.offsets[row] + 1 : test.offsets[row + 1] - 1]
-        begins = [0, *(i for i in range(1, len(ids)) if not vocabulary[ids[i]].startswith("##")), len(ids)]
-        attention = traces.attention[traces.offsets[row] : traces.offsets[row + 1]]
-        sums = [attention[a:b].sum() for a, b in pairwise(begins)]
-        moved = []
-        for a, b in pairwise(begins):
-            short = piecewise.of_lists([np.delete(ids, np.arange(a, b))], np.zeros(1, np.int64), np.arange(1))
-            there = forward(model, short)
-            moved.append(abs(there.p[0] - traces.p[row]))
-        same.append(np.argmax(sums) == np.argmax(moved))
-    assert numbers["top_attention_is_top_loo@words"] == np.mean(same)
-    assert numbers["top_chance"] == pytest.approx(np.mean(1 / traces.lengths))
-
-
-def test_changed_texts_keep_their_words_or_lose_their_signs(data):
-    vocabulary = ("<pad>", "a", "##b", ".", "c")
-    lists = [np.array([1, 2, 3, 4]), np.array([3])]
-    documents = piecewise.of_lists(lists, np.zeros(2, np.int64), np.arange(2))
-    sign = piecewise.signs(vocabulary)
-    assert sign.tolist() == [False, False, False, True, False]
-    kept = piecewise.rewritten(documents, lambda ids: ids[~sign[ids]] if (~sign[ids]).any() else ids)
-    assert kept.ids.tolist() == [101, 1, 2, 4, 102, 101, 3, 102]
 
 
 @real_weights

@@ -72,26 +72,6 @@ def correlation(traces: Traces, seed: int = 0) -> pd.DataFrame:
     return table(traces, **columns)
 
 
-def tops(traces: Traces) -> pd.DataFrame:
-    """Whether the token of the largest attention, gradient (absolute value) or gradient norm is that whose deletion
-    moves the output most, per document, and what chance gives, 1/n; NaN where leave-one-out was not traced.
-
-    Columns top_<ranking>_is_top_loo and top_chance. The first of several largest; not in the papers.
-    """
-    assert traces.leave_one_out is not None
-    rankings = {"attention": traces.score, "norm": traces.gradient_norm}
-    rankings["gradient"] = None if traces.gradient is None else np.abs(traces.gradient)
-    change = np.abs(traces.leave_one_out)
-    untested = np.isnan(change[traces.offsets[:-1]]) | (traces.lengths < 2)
-    top = traces.first_largest(change)
-    columns = {"top_chance": np.where(untested, np.nan, 1 / traces.lengths)}
-    for name, values in rankings.items():
-        if values is not None:
-            same = traces.first_largest(values) == top
-            columns[f"top_{name}_is_top_loo"] = np.where(untested, np.nan, same)
-    return table(traces, **columns)
-
-
 def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
     """Kendall's tau-b and two-sided p within each of D documents laid end to end (Kendall 1938).
 

@@ -51,6 +51,7 @@ def execute(
 
 @app.command()
 def study(
+    context: typer.Context,
     file: Annotated[Path, Argument(help="CSV, TSV, JSON, JSONL, Parquet or Feather of texts and labels, or .gz.")],
     text: Annotated[str, Option(help="Column of the texts.")] = "text",
     label: Annotated[str, Option(help="Column of the labels.")] = "label",
@@ -72,22 +73,8 @@ def study(
 
     repository()  # without the page's source nothing need be trained
     page, csv = outputs(file.resolve(), output.resolve())
-    values = {
-        "file": str(file.resolve()),
-        "csv": str(csv),
-        "text": text,
-        "label": label,
-        "split": split,
-        "encoder": encoder,
-        "seeds": seeds,
-        "epochs": epochs,
-        "fold": fold,
-        "strict": strict,
-        "header": header,
-        "tokens": tokens,
-        "encoding": encoding,
-    }
-    tokenizer = str.split if tokens else None
+    values = context.params | {"file": str(file.resolve()), "csv": str(csv)}
+    del values["output"]
     put_to_the_tests(  # the page reads what is cached
         file,
         text,
@@ -98,7 +85,7 @@ def study(
         split,
         fold,
         strict,
-        tokenizer=tokenizer,
+        tokenizer=str.split if tokens else None,
         header=header,
         encoding=encoding,
     )

@@ -1,7 +1,6 @@
 """The tables of a data set: the user's under $ATTN_DATA, those of the cache, else from the official download.
 
-One reader for all: `read_table` of CSV, TSV, JSON, JSON Lines, Parquet and Feather; `records` for delimited files that
-are too large to be held.
+One reader for all: `read_table` of CSV, TSV, JSON, JSON Lines, Parquet and Feather.
 """
 
 import codecs
@@ -11,10 +10,10 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import pandas
@@ -140,46 +139,42 @@ def quotes_are_text(lines: list[str]) -> bool:
     return of_one_width and lines[0][0] != '"' and not all(map(DOUBLED.fullmatch, marked))
 
 
-def records(
-    path: Path, columns: Sequence[str], optional: Sequence[str] = (), header: bool = True, encoding: str = ""
-) -> Iterator[pandas.DataFrame]:
-    """A delimited file in parts, every value a text without blanks around it, columns named as asked for; without a
-    header they are named 1, 2, …
+def _records(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+    """The records of a delimited file, empty lines left out."""
+    plain = False
+    if delimiter == "\t":
+        lines = list(lines)
+        plain = quotes_are_text(lines)
+    quote = None if plain else '"'
+    return [row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True) if row]
+
+
+def _delimited(
+    path: Path, columns: Sequence[str], optional: Sequence[str], header: bool, encoding: str
+) -> pandas.DataFrame:
+    """A delimited file, every value a text without blanks around it, columns named as asked for; without a header they
+    are named 1, 2, …
 
     The separator is that of the first line, see `delimiter_of`, or of a line sep=; above it; lines that begin with "# "
     there are skipped. Of quotation marks between tabs see `quotes_are_text`.
-    The index counts records from 1; `attrs["form"]` says what was found. AttnError for a missing column, two of one
-    name, a record of another number of columns, an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
-    count = 0
     with opened(path, encoding) as file:
         first = next((line for line in file if line.strip() and not line.startswith(("# ", "sep="))), "")
         delimiter = delimiter_of(first, [*columns, *optional])
-        lines: Iterable[str] = chain([first], file)
-        plain = False
-        if delimiter == "\t":
-            lines = list(lines)
-            plain = quotes_are_text(lines)
-        quote = None if plain else '"'
-        filled: Iterator[list[str]] = filter(None, csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True))
-        head = next(filled, [])
-        if not header:
-            filled = chain([head], filled)
-            head = list(map(str, range(1, len(head) + 1)))
+        rows = _records(chain([first], file), delimiter)
+        head = rows[0] if rows else []
+        if header:
+            rows = rows[1:]
+        else:
+            head = [str(number) for number, _ in enumerate(head, 1)]
         names = renamed(path, head, columns, optional)
-        while block := list(islice(filled, 20_000)):
-            for number, row in enumerate(block, count + 1):
-                if len(row) != len(names):
-                    raise ValueError(f"record {number} has {len(row)} columns, not the {len(names)} of the first line")
-            values = [[value.strip() for value in row] for row in block]
-            table = pandas.DataFrame(values, columns=names)
-            table.index += count + 1
-            table.attrs["form"] = f"{form_of(file)}, parted by {delimiter.replace(chr(9), 'tab')}"
-            yield table
-            count += len(block)
-    if not count:
-        raise AttnError(f"{path} holds no records")
+        for number, row in enumerate(rows, 1):
+            if len(row) != len(names):
+                raise ValueError(f"record {number} has {len(row)} columns, not the {len(names)} of the first line")
+        table = pandas.DataFrame([[value.strip() for value in row] for row in rows], columns=names)
+        table.attrs["form"] = f"{form_of(file)}, parted by {delimiter.replace(chr(9), 'tab')}"
+        return table
 
 
 # ---- tables of every form --------------------------------------------------------------------------------------------
@@ -210,15 +205,16 @@ def read_table(
 ) -> pandas.DataFrame:
     """A file of one of `files.FORMS`, or the same with .gz, as a table with the columns asked for, rows counted from 0.
 
-    Values of text files are text, as written; of header and encoding see `records` and `opened`. `attrs["form"]`: their
-    encoding, and the separator that was found. AttnError as of `records`.
+    Values of text files are text, as written; of header and encoding see `_delimited` and `opened`. `attrs["form"]`:
+    their encoding, and the separator that was found. AttnError for a missing column, two of one name, no rows, a record
+    of another number of columns, an open quotation mark, or a damaged file.
     """
     if not path.is_file():
         raise AttnError(f"{path} is no file of a table; a device, a pipe or a folder is not read")
     form = ending(path)
     if form in (".csv", ".tsv"):
-        return pandas.concat(records(path, columns, optional, header, encoding), ignore_index=True)
-    if form in (".parquet", ".feather"):
+        table = _delimited(path, columns, optional, header, encoding)
+    elif form in (".parquet", ".feather"):
         with reading(path):
             table = _arrow(path).to_pandas(ignore_metadata=True, integer_object_nulls=True)
     else:

@@ -21,7 +21,6 @@ from attn_core.measures import tvd
 from attn_core.traces import (
     Traces,
     attending_only,
-    centred,
     decisions,
     each_alone,
     has_one_logit,
@@ -97,50 +96,6 @@ def elsewhere(traces: Traces) -> ndarray:
     counts_elsewhere = counts.sum(axis=0) - counts
     alike = counts_elsewhere[np.arange(len(traces)), traces.predicted]
     return alike / counts_elsewhere.sum(axis=1)
-
-
-def decomposition(traces: Traces) -> pd.DataFrame:
-    """How far attention moves the logit from that of equal weights, as a product of three numbers, exactly.
-
-    sum_t (a_t - 1/n) s_t = n sd(a) · sd(s) · r(a, s), since the mean of n weights is 1/n. a: attention, s: what each
-    token's contribution adds to the decision; sd with ddof 0.
-
-    Parameters
-    ----------
-    traces : Traces
-        With an affine decoder; of text pairs all is NaN.
-
-    Returns
-    -------
-    DataFrame
-        moved: own minus flat logit, in favour of the decision. unevenness: n sd(a), 0 for equal weights, at most
-        sqrt(n - 1); such weights are worth n / (1 + unevenness²) equal ones. spread: sd(s) in logits, 0 where all
-        states agree. alignment: r(a, s), -1 to 1; NaN where weights or states are all equal.
-    """
-    if traces.readout is not None:
-        undefined = np.full(len(traces), np.nan)
-        return table(traces, moved=undefined, unevenness=undefined, spread=undefined, alignment=undefined)
-    n = traces.lengths
-    s = in_favour(traces)
-    from_equal = traces.attention - (1 / n)[traces.owner]
-    from_mean = s - (totals(s, traces.offsets) / n)[traces.owner]
-    unevenness = np.sqrt(n * totals(from_equal**2, traces.offsets))
-    spread = np.sqrt(totals(from_mean**2, traces.offsets) / n)
-    covariance = totals(from_equal * from_mean, traces.offsets) / n
-
-    scale = unevenness * spread / n  # sd(a) sd(s)
-    alignment = np.divide(covariance, scale, out=np.full(len(traces), np.nan), where=scale > 0)
-    return table(traces, moved=n * covariance, unevenness=unevenness, spread=spread, alignment=alignment)
-
-
-def in_favour(traces: Traces) -> ndarray:
-    """What each token's contribution adds to the decision, (T,): of one or two logits to theirs, signed; of more to the
-    predicted class's beside the mean class's."""
-    predicted = traces.predicted[traces.owner]
-    if has_one_logit(traces):
-        s, _ = one_logit(traces)
-        return np.where(predicted == 1, s, -s)
-    return centred(traces)[np.arange(len(predicted)), predicted]
 
 
 def permutation_expected(traces: Traces) -> ndarray:

@@ -1,7 +1,4 @@
-"""Which ranking of the word pieces agrees with deletion? Arithmetic on what `explanations` reads of a [CLS] model.
-
-DeYoung et al. 2020 for comprehensiveness; the rankings have their sources in `explanations`.
-"""
+"""Which ranking of the word pieces agrees with deletion? Arithmetic on what `cls` reads, where their sources stand."""
 
 from typing import Any
 
@@ -30,9 +27,6 @@ RANKINGS = (
 NEIGHBOURS = ("chance", "deletion", "deletion_signed", "integrated_signed")
 """What stands beside them: the floor, the yardstick, and two that know for which class a piece speaks."""
 
-SHARES = (0.1, 0.2)
-"""Of a text's pieces that are erased, rounded up."""
-
 
 def agreement(values: ndarray, deletion: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
     """Whether the largest of values (T,) is that of deletion (T,) in each text, and Kendall's tau-b of the two, each
@@ -41,26 +35,6 @@ def agreement(values: ndarray, deletion: ndarray, offsets: ndarray) -> tuple[nda
     same = first_largest(values, offsets) == first_largest(deletion, offsets)
     tau, _ = kendall_ragged(values, deletion, offsets)
     return np.where(several, same, np.nan), np.where(several, tau, np.nan)
-
-
-def without_each(texts: list[ndarray], offsets: ndarray, starts: ndarray) -> list[ndarray]:
-    """Texts without each of their spans in turn; spans of pieces begin at starts (S,), in order, and fill the texts."""
-    ends = np.append(starts[1:], offsets[-1])
-    document = np.searchsorted(offsets, starts, side="right") - 1
-    before = offsets[document] - 1  # [CLS] stands before a text's first piece
-    spans = zip(document, starts - before, ends - before, strict=True)
-    return [np.delete(texts[row], slice(start, end)) for row, start, end in spans]
-
-
-def without_largest(texts: list[ndarray], values: ndarray, offsets: ndarray, share: float) -> list[ndarray]:
-    """Texts without that share of their pieces, rounded up, whose values (T,) are largest, the first of equals."""
-    shortened = []
-    for text, start in zip(texts, offsets, strict=False):
-        n = len(text) - 2
-        order = np.argsort(-values[start : start + n], kind="stable")
-        erased = order[: int(np.ceil(share * n))]
-        shortened.append(np.delete(text, 1 + erased))
-    return shortened
 
 
 def by_kind(weights: Any, signs: Any) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from attn_lab.data import catalogue, pieces
 from attn_lab.data.order import fixed_order
 from attn_lab.data.planted import deciding
 from attn_lab.more import cls, guide, piecewise, pretrained
-from attn_lab.more.first_state import FirstState
 from attn_lab.more.interventions import Hide, Mixed, Tie, masked, nudge
 from attn_lab.more.minilm import MiniLM
 from attn_lab.runs.run import Run, bases
@@ -258,7 +257,7 @@ def tuned_task(run: Run, data: Encoded, matrix: None, progress: bool, *bases: Ar
     encoder = minilm(run, *bases)
     hooks: dict[str, Any] = {}
     if run.family == "cls":
-        model: nn.Module = FirstState(encoder)
+        model: nn.Module = cls.FirstState(encoder)
         hooks["quality"] = cls.roc_auc
     else:
         model = pretrained.build(encoder, run.attention, outputs_of(run, data), run.layer)
@@ -291,20 +290,14 @@ def notes(run: Run, arrays: Arrays, data: Encoded, traces: Traces, *bases: Array
     if run.family != "pretrained":
         return {}
     model = trained_model(run, arrays, *bases)
-    test = data.splits["test"]
-    numbers = piecewise.kinds(traces, test, data.vocabulary)
-    if run.layer < 0:
-        numbers |= piecewise.changed_texts(model, traces, test, data.vocabulary, run.seed)
-    if traces.leave_one_out is not None:
-        rows = deleted(test, run.corpus)
-        numbers |= piecewise.whole_words(model, traces.take(rows), test.take(rows), data.vocabulary)
+    numbers = piecewise.kinds(traces, data.splits["test"], data.vocabulary)
     sentence = piecewise.sentence(model, data.vocabulary) if run.corpus == "sst" else {}
     return {"numbers": numbers, **sentence}
 
 
 def read_cls(run: Run, arrays: Arrays, data: Encoded, progress: bool) -> pd.DataFrame:
     """See `cls.read_documents`; of a model that is not trained without the rankings."""
-    model = filled(lambda: FirstState(MiniLM(**SHAPE)), "[CLS] model", arrays)
+    model = filled(lambda: cls.FirstState(MiniLM(**SHAPE)), "[CLS] model", arrays)
     reader = cls.Reader(model.to(compute_device()), data.vocabulary, progress)
     asked = (cls.last_layer, cls.against_deletion) if run.epochs else (cls.last_layer,)
     return cls.read_documents(reader, data.splits["test"], run.corpus, asked)

@@ -356,7 +356,7 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
 
 
 def uniform_beside(led: pd.DataFrame) -> pd.DataFrame:
-    """f1 and auc by corpus and seed of networks under uniform weights, on the vectors of those that adversaries guide."""
+    """f1 and auc by corpus and seed of networks under uniform weights, on the vectors of `led`."""
     kinds = led[["corpus", "vectors"]].drop_duplicates()
     where = {name: list(kinds[name].unique()) for name in kinds}
     rows = index.runs(encoder="average", attention="uniform", source="archive", **where).merge(kinds)

@@ -1,0 +1,44 @@
+"""Where tables of data/measured are put, and what those of speed say of the machine."""
+
+import datetime
+import platform
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attn_core.measures import crossed_interval
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def put(name: str, table: pd.DataFrame, *same: str, digits: int = 5) -> None:
+    """Write a table; with columns `same`, rows of the stored one that are equal in none of the new ones there stay."""
+    path = DATA / "measured" / name
+    if same and path.is_file():
+        kept = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        anew = kept.set_index([*same]).index.isin(table.set_index([*same]).index)
+        table = pd.concat([kept[~anew], table])
+    table.to_csv(path, index=False, float_format=f"%.{digits}g")
+    print(f"{path}: {len(table)} rows", flush=True)
+
+
+def mean_of(values: np.ndarray, **named) -> dict:
+    """A row of a table: mean of values (S, D) of seeds and documents, with its interval over both."""
+    low, high = crossed_interval(values)
+    n_seeds, documents = np.shape(values)
+    return named | {"value": np.nanmean(values), "low": low, "high": high, "n_seeds": n_seeds, "documents": documents}
+
+
+def stamped(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with this machine, torch's version and the date in each row."""
+    today = datetime.date.today().isoformat()
+    return table.assign(machine=machine(), torch=torch.__version__, date=today)
+
+
+def machine() -> str:
+    """This machine in words."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
