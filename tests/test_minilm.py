@@ -200,8 +200,6 @@ def test_gradients_by_central_differences(data):
         assert abs(np.linalg.norm(slope) - traces.gradient_norm[token]) < 1e-7
 
 
-
-
 @real_weights
 def test_states_are_those_of_the_reference_implementation():
     transformers = pytest.importorskip("transformers")
