@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,12 @@ from attn_core.errors import AttnError
 from attn_lab.data import cleaning, stories
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.data.tables import read_all
+
+MARKS = Path(__file__).parents[2] / "data" / "people" / "sst_marks.csv"
+"""Which words of 261 sentences of SST six people marked, see data/README.md."""
+
+MARKED = 10_000
+"""More than a split of SST has sentences."""
 
 _ESCAPE = re.compile(r'\\(?:[nr"\\]|u[0-9a-fA-F]{4})')
 
@@ -42,12 +49,25 @@ def with_dev(splits: dict[str, Texts], seed: int = 16377, share: float = 0.15, s
     return {"train": drawn["train"], "dev": drawn["test"], "test": splits["test"]}
 
 
-def _sst() -> Prepared:
+def _sst(marked: Literal["", "test"] = "") -> Prepared:
+    """marked: 'test' moves the sentences of MARKS to the test split, so that a model is trained without them; their
+    doc_ids there are MARKED + row of dev and 2 MARKED + row of train."""
     splits = {}
     for split, table in read_all("sst").items():
         lists = [cleaning.clean_sst(raw) for raw in table["text"]]
         splits[split] = Texts(lists, table["label"], np.arange(len(table)))
-    return Prepared(splits)
+    if not marked:
+        return Prepared(splits)
+    rows = pandas.read_csv(MARKS).groupby("split")["row"]
+    test = splits["test"]
+    for number, split in enumerate(("dev", "train"), 1):
+        moves = np.isin(splits[split].doc_ids, rows.get_group(split))
+        moved = splits[split].take(moves)
+        labels = np.concatenate([test.labels, moved.labels])
+        doc_ids = np.concatenate([test.doc_ids, MARKED * number + moved.doc_ids])
+        test = Texts(test.lists + moved.lists, labels, doc_ids)
+        splits[split] = splits[split].take(~moves)
+    return Prepared(splits | {"test": test})
 
 
 def _20news() -> Prepared:
