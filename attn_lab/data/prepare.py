@@ -58,6 +58,8 @@ def _sst(marked: Literal["", "test"] = "") -> Prepared:
         splits[split] = Texts(lists, table["label"], np.arange(len(table)))
     if not marked:
         return Prepared(splits)
+    if not MARKS.is_file():
+        raise AttnError(f"no {MARKS}, the words that people marked; install from a clone of the repository")
     rows = pandas.read_csv(MARKS).groupby("split")["row"]
     test = splits["test"]
     for number, split in enumerate(("dev", "train"), 1):
