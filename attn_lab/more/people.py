@@ -60,7 +60,7 @@ def plausible(values: np.ndarray, marked: np.ndarray, offsets: np.ndarray) -> Ar
         first: whether three of the five marked the word of the largest value; precision: average precision of the words
         that three marked; both NaN where there is none; tau: Kendall's with the share of the five.
     """
-    found = {"first": [], "precision": [], "tau": []}
+    found: dict[str, list] = {"first": [], "precision": [], "tau": []}
     for left_out, ranking in enumerate(np.broadcast_to(values, marked.shape).astype(float)):
         share = np.delete(marked, left_out, axis=0).mean(axis=0)
         wanted = share >= MOST
