@@ -3,7 +3,7 @@ data/sweeps/people.yml, which says what is measured and what was predicted.
 
 One row a model (encoder, seed), ranking, kind of sentences (texts) and group of six people: means over the group's
 sentences. first, precision, tau: agreement with people (`more.people`); names_deletion, tau_deletion: with the size of
-the model's deletions; right: share of sentences that the model judges right.
+the model's deletions.
 """
 
 from pathlib import Path
@@ -13,9 +13,9 @@ import pandas as pd
 
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.single import weights_dealt_anew
-from attn_core.traces import Arrays, Traces, totals
+from attn_core.traces import totals
 from attn_lab import Run, obtain
-from attn_lab.data.prepare import MARKED, MARKS
+from attn_lab.data.prepare import marks
 from attn_lab.more.compared import agreement, importances
 from attn_lab.more.people import marks_of, plausible
 from attn_lab.runs.compute import inputs_of
@@ -26,41 +26,33 @@ TIMES, TEXTS = 3, 10
 """A sentiment word is so many times as frequent in one class, and stands in so many training texts."""
 
 
-def rankings(traces: Traces, bayes: np.ndarray, marked: np.ndarray, seed: int) -> Arrays:
-    """Ranking -> values (T,), of a person (6, T)."""
-    sizes = {name: np.abs(values) for name, values in importances(traces, seed).items()}
-    found = {name: sizes[name] for name in ("attention", "gradient", "deletion", "random")}
-    permuted = weights_dealt_anew(traces, seed).attention
-    return found | {"lexicon": np.abs(bayes), "permuted": permuted, "person": marked}
-
-
 def of_run(run: Run) -> pd.DataFrame:
     """The rows of a model."""
-    data = inputs_of(run)[0]
+    splits = inputs_of(run)[0].splits
     traces = obtain(run, "auto", progress=False).traces
-    known = pd.read_csv(MARKS).query("split == 'test'")["row"]
-    rows = np.flatnonzero((traces.doc_id >= MARKED) | np.isin(traces.doc_id, known))
+    rows = np.flatnonzero(np.isin(traces.doc_id, marks()["doc_id"]))
     traces = traces.take(rows)
-    train, test = data.splits["train"], data.splits["test"].take(rows)
+    test = splits["test"].take(rows)
     assert (test.doc_ids == traces.doc_id).all()
     marked, groups = marks_of(traces.doc_id)
+
     words = test.ids[test.inner]
-    counts = word_counts(train, len(data.vocabulary))
-    bayes = naive_bayes(counts, train.labels)
-    speaks = (np.abs(bayes) > np.log(TIMES)) & ((counts > 0).sum(axis=0) >= TEXTS)
+    counts = word_counts(splits["train"], 1 + max(splits["train"].ids.max(), words.max()))
+    bayes = np.abs(naive_bayes(counts, splits["train"].labels))
+    speaks = (bayes > np.log(TIMES)) & ((counts > 0).sum(axis=0) >= TEXTS)
     kinds = np.where(totals(speaks[words], traces.offsets) > 0, "sentiment word", "none")
-    deletion = np.abs(traces.leave_one_out).astype(float)
+    values = {name: np.abs(size).astype(float) for name, size in importances(traces, run.seed).items()}
+    values |= {"permuted": weights_dealt_anew(traces, run.seed).attention, "lexicon": bayes[words], "person": marked}
+
     tables = []
-    for ranking, values in rankings(traces, bayes[words], marked, run.seed).items():
-        numbers = plausible(values, marked, traces.offsets)
-        own = marked.mean(axis=0) if ranking == "person" else values
-        numbers["names_deletion"] = agreement(own, deletion, traces.offsets, 1)
-        numbers["tau_deletion"] = kendall_ragged(own, deletion, traces.offsets)[0]
-        numbers["right"] = traces.predicted == traces.label
-        table = pd.DataFrame(numbers).astype(float).assign(group=groups)
+    for ranking in ("attention", "gradient", "deletion", "random", "lexicon", "permuted", "person"):
+        numbers = plausible(values[ranking], marked, traces.offsets)
+        own = marked.mean(axis=0) if ranking == "person" else values[ranking]
+        numbers["names_deletion"] = agreement(own, values["deletion"], traces.offsets, 1)
+        numbers["tau_deletion"] = kendall_ragged(own, values["deletion"], traces.offsets)[0]
+        table = pd.DataFrame(numbers).assign(group=groups, ranking=ranking)
         both = pd.concat([table.assign(texts="all"), table.assign(texts=kinds)])
-        means = both.groupby(["texts", "group"]).mean().reset_index()
-        tables.append(means.assign(ranking=ranking))
+        tables.append(both.groupby(["ranking", "texts", "group"], as_index=False).mean())
     return pd.concat(tables).assign(encoder=run.encoder, seed=run.seed)
 
 

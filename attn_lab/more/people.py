@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import average_precision_score
 
-from attn_core.errors import AttnError
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.traces import Arrays, totals
 from attn_lab.data.cleaning import clean_sst
-from attn_lab.data.prepare import MARKED, MARKS
+from attn_lab.data.prepare import FIRST, marks
 from attn_lab.data.tables import read
 from attn_lab.more.compared import included
 
@@ -22,23 +21,20 @@ MOST = 0.6
 def marks_of(doc_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which words (6, T) of D test sentences of SST, `marked` or not, six people marked, and the group (D,) they are.
 
-    MARKS counts words between blanks; all words that the cleaning makes of a marked one are marked. AttnError for a
-    sentence that nobody marked, or where SST is not at hand.
+    `marks` counts words between blanks; all that the cleaning makes of a marked one is marked. AttnError where SST
+    is not at hand, KeyError for a sentence that nobody marked.
     """
-    marks = pd.read_csv(MARKS, keep_default_na=False)
-    first = marks["split"].map({"test": 0, "dev": MARKED, "train": 2 * MARKED})
-    sentences = dict(iter(marks.groupby(first + marks["row"])))
-    raw = {split: read("sst", split)["text"] for split in set(marks["split"])}
+    sentences = dict(iter(marks().groupby("doc_id")))
+    raw = {split: read("sst", split)["text"] for split in FIRST}
     marked = []
     groups = []
     for doc_id in doc_ids:
-        if doc_id not in sentences:
-            raise AttnError(f"nobody marked sentence {doc_id} of SST; column 'row' of {MARKS.name} names those marked")
         six = sentences[doc_id]
-        words = raw[six["split"].iloc[0]][six["row"].iloc[0]].split()
-        place = np.repeat(np.arange(len(words)), [len(clean_sst(word)) for word in words])
+        split, row, person = six[["split", "row", "person"]].iloc[0]
+        words = map(clean_sst, raw[split][row].split())
+        place = [number for number, word in enumerate(words) for _ in word]
         marked.append([np.isin(place, np.array(line.split(), int)) for line in six["marked"]])
-        groups.append(six["person"].min())
+        groups.append(person // 6)
     return np.concatenate(marked, axis=1), np.array(groups)
 
 
