@@ -6,7 +6,6 @@ python -m benchmarks --masking            trains with masked words and without, 
 python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
 python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and numbers under deals
 python -m benchmarks --truth strata        stores what tests tell on real texts, and on SST with planted label words
-python -m benchmarks --people              stores how well rankings agree with people's marks, and with deletion; trains
 python -m benchmarks --vectors             stores headline numbers on PPMI vectors and on fastText vectors
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
@@ -52,10 +51,6 @@ def main() -> None:
         from benchmarks import bench_truth
 
         bench_truth.write(DATA / "measured", words)
-    elif asked == "--people":
-        from benchmarks import bench_people
-
-        bench_people.write(DATA)
     elif asked == "--vectors":
         from benchmarks import bench_vectors
 

@@ -1,10 +1,13 @@
-"""What attention's tests tell on real texts: `python -m benchmarks --truth label_words | strata | lists`.
+"""What attention's tests tell on real texts: `python -m benchmarks --truth label_words | strata | lists | people`.
 
 label_words.csv: SST with planted label words, the way of Zhou et al. 2022. Each sentence has a label drawn anew, so
 that its own words tell nothing, and one of two words put in at a random place: that of its label with probability
 `strength`. The word that a model must read is known. strata.csv: how often the model's own weights move a test's number
 more than the same weights permuted, by single-state agreement. lists.csv: whose top word is deletion's, of SST's
 sentences with a negation and of those without, and in encoders of which the archive keeps single texts alone.
+people.csv.xz: agreement of rankings with people's marks (first, precision, tau: `more.people`) and with the size of
+deletion (names_deletion, tau_deletion); one row a model of data/sweeps/people.yml, which has the predictions, a
+ranking, a kind of sentences (texts) and a group of six people: means over the group's sentences.
 
 Predicted on 2026-11-28, before any was computed here. Known before: on SST the shuffle's AUC is .79 (one audit), the
 lists on whole test sets, naive Bayes before attention in SST's CNN (.41 against .26), and the generated texts' AUCs.
@@ -41,27 +44,31 @@ Nothing was wrong in the sense of the last line.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from attn_book.verdict import CORPORA, tables_of
+from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
+from attn_core.experiments.single import weights_dealt_anew
 from attn_core.measures import crossed_interval
 from attn_core.traces import Traces, maxima, totals
 from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.data.planted import SPLIT_ROWS
-from attn_lab.data.prepare import PREPARE
+from attn_lab.data.prepare import PREPARE, marks
 from attn_lab.data.prepared import Prepared, Texts
-from attn_lab.more.compared import importances
+from attn_lab.more.compared import agreement, importances
 from attn_lab.more.echo import echo
 from attn_lab.more.known import TESTS, TOP, told_apart, weighed
+from attn_lab.more.people import marks_of, plausible
 from attn_lab.runs import foreign, index
 from attn_lab.runs.compute import inputs_of
-from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
+from attn_lab.runs.controls import naive_bayes, of_adversaries, of_lists, of_permuted, word_counts
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import ORDERS, is_like, rows_of, shared
 
@@ -76,6 +83,8 @@ EDGES = [0, 0.6, 0.75, 0.9, 1, 1.01]
 """Strata of single-state agreement, the mean of five seeds; the last: every state in every seed."""
 FEWEST = 50
 NEGATIONS = ("not", "n't", "no", "never", "nothing", "neither", "nor", "without", "hardly")
+TIMES, TEXTS = 3, 10
+"""A sentiment word is so many times as frequent in one class, and stands in so many training texts."""
 
 
 # ---- a known truth on real texts -------------------------------------------------------------------------------------
@@ -241,11 +250,44 @@ def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
         yield row_of(values, **named, measure=name)
 
 
+# ---- what people marked ----------------------------------------------------------------------------------------------
+
+
+def people() -> Iterator[dict]:
+    """Every ranking of every model; what is not in the cache is trained."""
+    for encoder, seed in product(("lstm", "cnn", "average", "transformer"), FIVE):
+        run = Run("sst", encoder, seed=seed, options=(("marked", "test"),))
+        splits = inputs_of(run)[0].splits
+        rows = np.flatnonzero(np.isin(splits["test"].doc_ids, marks()["doc_id"]))
+        traces = obtain(run, "auto", progress=False).traces.take(rows)
+        words = splits["test"].take(rows)
+        assert (words.doc_ids == traces.doc_id).all()
+        words = words.ids[words.inner]
+        marked, groups = marks_of(traces.doc_id)
+
+        counts = word_counts(splits["train"], 1 + max(splits["train"].ids.max(), words.max()))
+        bayes = np.abs(naive_bayes(counts, splits["train"].labels))
+        speaks = (bayes > np.log(TIMES)) & ((counts > 0).sum(axis=0) >= TEXTS)
+        kinds = np.where(totals(speaks[words], traces.offsets) > 0, "sentiment word", "none")
+        values = {name: np.abs(size).astype(float) for name, size in importances(traces, seed).items()}
+        values |= {"permuted": weights_dealt_anew(traces, seed).attention, "lexicon": bayes[words], "person": marked}
+        for ranking in ("attention", "gradient", "deletion", "random", "lexicon", "permuted", "person"):
+            numbers = plausible(values[ranking], marked, traces.offsets)
+            own = marked.mean(axis=0) if ranking == "person" else values[ranking]
+            numbers["names_deletion"] = agreement(own, values["deletion"], traces.offsets, 1)
+            numbers["tau_deletion"] = kendall_ragged(own, values["deletion"], traces.offsets)[0]
+            table = pd.DataFrame(numbers).assign(group=groups)
+            both = pd.concat([table.assign(texts="all"), table.assign(texts=kinds)])
+            means = both.groupby(["texts", "group"], as_index=False).mean()
+            yield from means.assign(encoder=encoder, seed=seed, ranking=ranking).round(3).to_dict("records")
+
+
 def write(folder: Path, asked: Iterable[str]) -> None:
     """Make the tables anew."""
     for name in asked:
-        rows = [*{"strata": strata, "lists": lists, "label_words": planted_words}[name]()]
-        pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False, float_format="%.5g")
+        rows = [*{"strata": strata, "lists": lists, "label_words": planted_words, "people": people}[name]()]
+        packed = ".xz" * (name == "people")
+        pd.DataFrame(rows).to_csv(folder / f"{name}.csv{packed}", index=False, float_format="%.5g")
 
 
 def planted_words() -> Iterator[dict]:
