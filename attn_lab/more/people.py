@@ -3,8 +3,12 @@
 Plausible is not faithful (Jacovi & Goldberg 2020): this is agreement with people, and says nothing of the model.
 """
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from sklearn.metrics import average_precision_score
 
 from attn_core.experiments.correlation import kendall_ragged
@@ -18,27 +22,36 @@ MOST = 0.6
 """Share of the five that at least three of them are."""
 
 
-def marks_of(doc_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
     """Which words (6, T) of D test sentences of SST, `marked` or not, six people marked, and the group (D,) they are.
 
     `marks` counts words between blanks; all that the cleaning makes of a marked one is marked. AttnError where SST
     is not at hand, KeyError for a sentence that nobody marked.
     """
     sentences = dict(iter(marks().groupby("doc_id")))
-    raw = {split: read("sst", split)["text"] for split in FIRST}
+    raw = {split: read("sst", split) for split in FIRST}
     marked = []
     groups = []
     for doc_id in doc_ids:
         six = sentences[doc_id]
-        split, row, person = six[["split", "row", "person"]].iloc[0]
-        words = map(clean_sst, raw[split][row].split())
+        first = six.iloc[0]
+        text = raw[first["split"]]["text"][first["row"]]
+        words = map(clean_sst, text.split())
         place = [number for number, word in enumerate(words) for _ in word]
-        marked.append([np.isin(place, np.array(line.split(), int)) for line in six["marked"]])
-        groups.append(person // 6)
+        own = []
+        for line in six["marked"]:
+            places = np.array(line.split(), int)
+            own.append(np.isin(place, places))
+        marked.append(own)
+        groups.append(first["person"] // 6)
     return np.concatenate(marked, axis=1), np.array(groups)
 
 
-def plausible(values: np.ndarray, marked: np.ndarray, offsets: np.ndarray) -> Arrays:
+def plausible(
+    values: ndarray,
+    marked: ndarray,
+    offsets: ndarray,
+) -> Arrays:
     """Agreement (D,) of a ranking with five of six people, each left out in turn: the mean over the six.
 
     Parameters
@@ -56,14 +69,36 @@ def plausible(values: np.ndarray, marked: np.ndarray, offsets: np.ndarray) -> Ar
         first: whether three of the five marked the word of the largest value; precision: average precision of the words
         that three marked; both NaN where there is none; tau: Kendall's with the share of the five.
     """
-    found: dict[str, list] = {"first": [], "precision": [], "tau": []}
-    for left_out, ranking in enumerate(np.broadcast_to(values, marked.shape).astype(float)):
-        share = np.delete(marked, left_out, axis=0).mean(axis=0)
+    rankings = np.broadcast_to(values, marked.shape)
+    found = []
+    for left_out, ranking in enumerate(rankings.astype(float)):
+        others = np.delete(marked, left_out, axis=0)
+        share = others.mean(axis=0)
         wanted = share >= MOST
-        some = totals(wanted, offsets) > 0
-        first = totals(included(ranking, offsets, 1) * wanted, offsets)
-        found["first"].append(np.where(some, first, np.nan))
-        texts = zip(np.split(wanted, offsets[1:-1]), np.split(ranking, offsets[1:-1]), strict=True)
-        found["precision"].append([average_precision_score(*text) if text[0].any() else np.nan for text in texts])
-        found["tau"].append(kendall_ragged(ranking, share, offsets)[0])
-    return {name: pd.DataFrame(each).mean().to_numpy() for name, each in found.items()}
+        top = included(ranking, offsets, 1)
+        none = totals(wanted, offsets) == 0
+        tau, _ = kendall_ragged(ranking, share, offsets)
+        numbers = {
+            "first": np.where(none, np.nan, totals(top * wanted, offsets)),
+            "precision": precision(ranking, wanted, offsets),
+            "tau": tau,
+        }
+        found.append(pd.DataFrame(numbers))
+    means = pd.concat(found).groupby(level=0).mean()
+    return {name: means[name].to_numpy() for name in means}
+
+
+def precision(
+    ranking: ndarray,
+    wanted: ndarray,
+    offsets: ndarray,
+) -> list[float]:
+    """Average precision of the wanted words in each text, NaN where none is wanted."""
+    found = []
+    for start, end in pairwise(offsets):
+        text = slice(start, end)
+        score = math.nan
+        if wanted[text].any():
+            score = average_precision_score(wanted[text], ranking[text])
+        found.append(score)
+    return found
