@@ -37,12 +37,12 @@ def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
         first = six.iloc[0]
         text = raw[first["split"]]["text"][first["row"]]
         words = map(clean_sst, text.split())
-        place = [number for number, word in enumerate(words) for _ in word]
-        own = []
+        owner = [number for number, word in enumerate(words) for _ in word]
+        by_person = []
         for line in six["marked"]:
             places = np.array(line.split(), int)
-            own.append(np.isin(place, places))
-        marked.append(own)
+            by_person.append(np.isin(owner, places))
+        marked.append(by_person)
         groups.append(first["person"] // 6)
     return np.concatenate(marked, axis=1), np.array(groups)
 
@@ -70,10 +70,10 @@ def plausible(
         that three marked; both NaN where there is none; tau: Kendall's with the share of the five.
     """
     rankings = np.broadcast_to(values, marked.shape)
-    found = []
+    agreements = []
     for left_out, ranking in enumerate(rankings.astype(float)):
-        others = np.delete(marked, left_out, axis=0)
-        share = others.mean(axis=0)
+        five = np.delete(marked, left_out, axis=0)
+        share = five.mean(axis=0)
         wanted = share >= MOST
         top = included(ranking, offsets, 1)
         none = totals(wanted, offsets) == 0
@@ -83,8 +83,8 @@ def plausible(
             "precision": precision(ranking, wanted, offsets),
             "tau": tau,
         }
-        found.append(pd.DataFrame(numbers))
-    means = pd.concat(found).groupby(level=0).mean()
+        agreements.append(pd.DataFrame(numbers))
+    means = pd.concat(agreements).groupby(level=0).mean()
     return {name: means[name].to_numpy() for name in means}
 
 
@@ -94,11 +94,11 @@ def precision(
     offsets: ndarray,
 ) -> list[float]:
     """Average precision of the wanted words in each text, NaN where none is wanted."""
-    found = []
+    scores = []
     for start, end in pairwise(offsets):
         text = slice(start, end)
         score = math.nan
         if wanted[text].any():
             score = average_precision_score(wanted[text], ranking[text])
-        found.append(score)
-    return found
+        scores.append(score)
+    return scores
