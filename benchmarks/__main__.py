@@ -6,6 +6,7 @@ python -m benchmarks --masking            trains with masked words and without, 
 python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
 python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and numbers under deals
 python -m benchmarks --truth strata        stores what tests tell on real texts, and on SST with planted label words
+python -m benchmarks --people              stores how far rankings of words agree with people's marks; trains models
 python -m benchmarks --vectors             stores headline numbers on PPMI vectors and on fastText vectors
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
@@ -25,6 +26,7 @@ ASKED = {
     "--carried": "bench_carried:write",
     "--tests": "bench_tests:write",
     "--truth": "bench_truth:write",
+    "--people": "bench_people:write",
     "--vectors": "bench_vectors:write",
     "--sentences": "sentence_model:export",
     "--baselines": "baselines:write",

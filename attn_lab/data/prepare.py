@@ -10,6 +10,8 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -19,6 +21,10 @@ from attn_core.errors import AttnError
 from attn_lab.data import cleaning, stories
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.data.tables import read_all
+
+MARKS = Path(__file__).parents[2] / "data" / "people" / "sst_marks.csv"
+FIRST = {"test": 0, "dev": 10_000, "train": 20_000}
+"""Document of a split's first sentence, where sentences of all splits of SST are tested on."""
 
 _ESCAPE = re.compile(r'\\(?:[nr"\\]|u[0-9a-fA-F]{4})')
 
@@ -42,11 +48,29 @@ def with_dev(splits: dict[str, Texts], seed: int = 16377, share: float = 0.15, s
     return {"train": drawn["train"], "dev": drawn["test"], "test": splits["test"]}
 
 
-def _sst() -> Prepared:
+def marks() -> pandas.DataFrame:
+    """Which words of SST six people marked (data/README.md), and the doc_id of each sentence among those tested on."""
+    if not MARKS.is_file():
+        raise AttnError(f"no {MARKS}, the words that people marked; install from a clone of the repository")
+    table = pandas.read_csv(MARKS, keep_default_na=False)
+    return table.assign(doc_id=table["row"] + table["split"].map(FIRST))
+
+
+def _sst(marked: Literal["", "test"] = "") -> Prepared:
+    """marked: 'test' moves the sentences of `marks` to the test split, so that a model is trained without them."""
     splits = {}
     for split, table in read_all("sst").items():
         lists = [cleaning.clean_sst(raw) for raw in table["text"]]
         splits[split] = Texts(lists, table["label"], np.arange(len(table)))
+    if marked:
+        moved = [splits["test"]]
+        for split in ("dev", "train"):
+            doc_ids = FIRST[split] + splits[split].doc_ids
+            moves = np.isin(doc_ids, marks()["doc_id"])
+            moved.append(splits[split]._replace(doc_ids=doc_ids).take(moves))
+            splits[split] = splits[split].take(~moves)
+        lists, labels, doc_ids, *_ = zip(*moved, strict=True)
+        splits["test"] = Texts([*chain.from_iterable(lists)], np.concatenate(labels), np.concatenate(doc_ids))
     return Prepared(splits)
 
 

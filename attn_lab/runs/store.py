@@ -481,7 +481,7 @@ def sealed(folder: Path, name: str) -> bytes:
 
 
 def read_data(name: str) -> io.BytesIO:
-    """A file of data/reported, measured or examples, by its path in data/.
+    """A file of data/reported, measured, examples or people, by its path in data/.
 
     Damaged where it is not the file that the manifest of the archive beside it names; FileNotFoundError without one.
     """

@@ -119,7 +119,7 @@ def cores() -> int:
 
 def common_stamp(root: Path) -> str:
     """Hash of what every page may depend on: the packages, the archive, the data of the book, the locked versions."""
-    folders = [root / "data" / name for name in ("archive", "reported", "measured", "examples")]
+    folders = [root / "data" / name for name in ("archive", "reported", "measured", "examples", "people")]
     groups = [*(folder.rglob("*") for folder in (*PACKAGES, *folders)), root.glob("requirements.lock")]
     hashes: list[object] = [sys.version_info[:2]]
     for path in sorted(path for group in groups for path in group if path.is_file() and path.suffix != ".pyc"):

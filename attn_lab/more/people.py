@@ -1,0 +1,104 @@
+"""Do people mark the words that a ranking puts first? Marks of Thorn Jakobsen, Cabello & Søgaard 2023 on SST.
+
+Plausible is not faithful (Jacovi & Goldberg 2020): this is agreement with people, and says nothing of the model.
+"""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy import ndarray
+from sklearn.metrics import average_precision_score
+
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.traces import Arrays, totals
+from attn_lab.data.cleaning import clean_sst
+from attn_lab.data.prepare import FIRST, marks
+from attn_lab.data.tables import read
+from attn_lab.more.compared import included
+
+MOST = 0.6
+"""Share of the five that at least three of them are."""
+
+
+def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
+    """Which words (6, T) of D test sentences of SST, `marked` or not, six people marked, and the group (D,) they are.
+
+    `marks` counts words between blanks; all that the cleaning makes of a marked one is marked. AttnError where SST
+    is not at hand, KeyError for a sentence that nobody marked.
+    """
+    sentences = dict(iter(marks().groupby("doc_id")))
+    raw = {split: read("sst", split) for split in FIRST}
+    marked = []
+    groups = []
+    for doc_id in doc_ids:
+        six = sentences[doc_id]
+        first = six.iloc[0]
+        text = raw[first["split"]]["text"][first["row"]]
+        words = map(clean_sst, text.split())
+        owner = [number for number, word in enumerate(words) for _ in word]
+        by_person = []
+        for line in six["marked"]:
+            places = np.array(line.split(), int)
+            by_person.append(np.isin(owner, places))
+        marked.append(by_person)
+        groups.append(first["person"] // 6)
+    return np.concatenate(marked, axis=1), np.array(groups)
+
+
+def plausible(
+    values: ndarray,
+    marked: ndarray,
+    offsets: ndarray,
+) -> Arrays:
+    """Agreement (D,) of a ranking with five of six people, each left out in turn: the mean over the six.
+
+    Parameters
+    ----------
+    values : (T,) or (6, T) array
+        What ranks the words; six rows hold what the person who is left out says.
+    marked : (6, T) array of bool
+        Who marked what.
+    offsets : (D + 1,) array of int
+        Document d owns words offsets[d]:offsets[d + 1].
+
+    Returns
+    -------
+    dict
+        first: whether three of the five marked the word of the largest value; precision: average precision of the words
+        that three marked; both NaN where there is none; tau: Kendall's with the share of the five.
+    """
+    rankings = np.broadcast_to(values, marked.shape)
+    agreements = []
+    for left_out, ranking in enumerate(rankings.astype(float)):
+        five = np.delete(marked, left_out, axis=0)
+        share = five.mean(axis=0)
+        wanted = share >= MOST
+        top = included(ranking, offsets, 1)
+        none = totals(wanted, offsets) == 0
+        tau, _ = kendall_ragged(ranking, share, offsets)
+        numbers = {
+            "first": np.where(none, np.nan, totals(top * wanted, offsets)),
+            "precision": precision(ranking, wanted, offsets),
+            "tau": tau,
+        }
+        agreements.append(pd.DataFrame(numbers))
+    means = pd.concat(agreements).groupby(level=0).mean()
+    return {name: means[name].to_numpy() for name in means}
+
+
+def precision(
+    ranking: ndarray,
+    wanted: ndarray,
+    offsets: ndarray,
+) -> list[float]:
+    """Average precision of the wanted words in each text, NaN where none is wanted."""
+    scores = []
+    for start, end in pairwise(offsets):
+        text = slice(start, end)
+        score = math.nan
+        if wanted[text].any():
+            score = average_precision_score(wanted[text], ranking[text])
+        scores.append(score)
+    return scores

@@ -1,0 +1,75 @@
+"""Words that people marked: the file, its join with SST, and agreement by hand."""
+
+import os
+
+import numpy as np
+import pytest
+
+from attn_lab.data import encode
+from attn_lab.data.prepare import FIRST, marks
+from attn_lab.more.people import marks_of, plausible
+
+needs_sst = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
+
+
+def test_six_people_marked_each_of_261_sentences():
+    people = marks().groupby("doc_id")["person"]
+    assert people.nunique().tolist() == [6] * 261
+    assert (people.min() % 6 == 0).all(), "one of 26 groups, who marked the same sentences"
+    assert people.max().equals(people.min() + 5)
+
+
+def test_the_marks_hold_places_and_no_words():
+    table = marks()
+    assert list(table) == ["split", "row", "person", "judged", "marked", "n_words", "doc_id"]
+    assert set(table["judged"]) == {"positive", "negative", "no sentiment"}
+    places = [max(map(int, line.split()), default=0) for line in table["marked"]]
+    assert (places < table["n_words"]).all()
+
+
+MARKED = np.array([[1, 0, 0]] * 4 + [[0, 1, 0]] * 2, bool)
+"""Of three words four people marked the first, two the second: whoever is left out, three of five marked the first."""
+ENDS = np.array([0, 3])
+
+
+@pytest.mark.parametrize(
+    "values, first, precision",
+    [([3, 2, 1], 1, 1), ([2, 3, 1], 0, 1 / 2), ([1, 2, 3], 0, 1 / 3), ([1, 1, 1], 1 / 3, 1 / 3)],
+)
+def test_agreement_with_five_of_six_by_hand(values, first, precision):
+    numbers = plausible(np.array(values), MARKED, ENDS)
+    assert numbers["first"] == pytest.approx([first])
+    assert numbers["precision"] == pytest.approx([precision])
+
+
+def test_the_order_of_the_shares_has_a_tau_of_one():
+    assert plausible(np.array([3, 2, 1]), MARKED, ENDS)["tau"] == pytest.approx([1])
+
+
+def test_a_person_is_held_against_the_other_five():
+    assert plausible(MARKED, MARKED, ENDS)["first"] == pytest.approx([4 / 6])
+
+
+def test_a_sentence_of_which_no_word_is_marked_has_no_first_word():
+    numbers = plausible(np.arange(5.0), np.repeat([[0, 0, 0, 1, 0]], 6, axis=0) > 0, np.array([0, 3, 5]))
+    assert np.isnan(numbers["first"]).tolist() == [True, False]
+    assert np.isnan(numbers["precision"]).tolist() == [True, False]
+
+
+@needs_sst
+def test_the_sentences_that_people_marked_are_tested_on_and_never_trained_on():
+    """But the twelve of at most five words, which the papers' filter leaves out."""
+    whole, apart = encode("sst").splits, encode("sst", marked="test").splits
+    known = set(marks()["doc_id"])
+    for split in ("train", "dev"):
+        kept = {FIRST[split] + row for row in whole[split].doc_ids} - known
+        assert {FIRST[split] + row for row in apart[split].doc_ids} == kept
+    assert len(known & set(apart["test"].doc_ids)) == 261 - 12
+
+
+@needs_sst
+def test_the_marks_join_261_sentences_of_sst():
+    marked, groups = marks_of(marks()["doc_id"].unique())
+    assert len(groups) == 261
+    assert np.unique(groups).tolist() == list(range(26))
+    assert marked.any(axis=1).all()
