@@ -12,6 +12,9 @@ import scipy  # its parts are loaded when first used
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
+from attn_core import checks
+from attn_core.errors import AttnError
+
 LN2 = math.log(2.0)
 """Largest possible Jensen-Shannon divergence (printed as 0.69 in the papers)."""
 
@@ -21,8 +24,17 @@ LEVEL = 0.05
 
 def tvd(p: ArrayLike, q: ArrayLike) -> ndarray:
     """Total variation distance of outputs (..., K) (Jain and Wallace 2019, section 4): half the L1 distance; where
-    K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes."""
-    distance = np.abs(np.subtract(p, q))
+    K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes. AttnError for what are none."""
+    p = checks.outputs("outputs", p)
+    q = checks.outputs("outputs", q)
+    if p.shape[-1] != q.shape[-1]:
+        raise AttnError(f"outputs of {p.shape[-1]} and of {q.shape[-1]} classes have no distance; take equal models")
+    return variation(p, q)
+
+
+def variation(p: ndarray, q: ndarray) -> ndarray:
+    """`tvd` of what was checked."""
+    distance = np.abs(p - q)
     half = 1.0 if distance.shape[-1] == 1 else 0.5
     return half * distance.sum(axis=-1)
 
@@ -31,13 +43,13 @@ def jsd(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Jensen-Shannon divergence in nats of distributions (..., n) (Jain and Wallace 2019, section 4), 0 to ln 2.
 
     0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms and clips to [0, 1]; that changes no digit anyone
-    prints (less than 1e-8) and is left out.
+    prints (less than 1e-8) and is left out. AttnError for what is no distribution.
     """
-    terms = jsd_terms(np.asarray(a, float), np.asarray(b, float))
+    terms = jsd_terms(checks.weights("weights", a), checks.weights("weights", b))
     return np.maximum(terms.sum(axis=-1), 0.0)
 
 
-def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
+def jsd_ragged(a: ArrayLike, b: ArrayLike, offsets: ArrayLike) -> ndarray:
     """Jensen-Shannon divergence, in nats, of the distributions of D documents laid end to end.
 
     Parameters
@@ -51,7 +63,18 @@ def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
     -------
     (..., D) array
         0 to ln 2.
+
+    Raises
+    ------
+    AttnError
+        No distributions, an empty document, or offsets of another length.
     """
+    offsets = checks.bounds(offsets, np.shape(b)[-1])
+    return apart(checks.weights("weights", a, offsets), checks.weights("weights", b, offsets), offsets)
+
+
+def apart(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
+    """`jsd_ragged` of what was checked."""
     jsd = np.add.reduceat(jsd_terms(a, b), offsets[:-1], axis=-1)
     return np.maximum(jsd, 0.0)
 

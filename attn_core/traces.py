@@ -15,8 +15,10 @@ import scipy  # its parts are loaded when first used
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
+from attn_core import checks
+from attn_core.documents import ragged
 from attn_core.errors import AttnError
-from attn_core.measures import tvd
+from attn_core.measures import variation
 
 Arrays = dict[str, ndarray]
 """Arrays by name: columns, what is kept of a text, the weights of a model (`models.classifier.to_arrays`)."""
@@ -41,7 +43,7 @@ class Traces:
     offsets : (D + 1,) array of int
         Document d owns tokens offsets[d]:offsets[d + 1].
     score : (T,) array
-        Attention score minus the document's maximum, so the largest is 0.
+        Attention score, from which the document's maximum is taken, so the largest is 0.
     contribution : (T, K) array
         Decoder matrix times value vector; K = 1 is one sigmoid logit.
     bias : (K,) array
@@ -63,6 +65,11 @@ class Traces:
         Possible answers, None where all are; the others have logit minus infinity.
     spell : callable, optional
         The words of the document with a doc_id, see `words`; not stored.
+
+    Raises
+    ------
+    AttnError
+        Other shapes, an empty document, and what is not finite. Tests trust traces.
     """
 
     doc_id: ndarray
@@ -78,6 +85,29 @@ class Traces:
     allowed: ndarray | None = None
     gradient_norm: ndarray | None = None
     spell: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if (self.query is None) != (self.readout is None):
+            raise AttnError("query and readout of traces go together, as text pairs have them; give both or neither")
+        texts, tokens, logits = (np.size(values) for values in (self.doc_id, self.score, self.bias))
+        width = logits if self.readout is None else np.shape(self.readout)[-1]
+        shapes = {
+            **dict.fromkeys(("doc_id", "label"), (texts,)),
+            **dict.fromkeys(TOKEN_ARRAYS, (tokens,)),
+            "offsets": (texts + 1,),
+            "contribution": (tokens, width),
+            "bias": (logits,),
+            "query": (texts, width),
+            "readout": (logits, width),
+            "allowed": (texts, logits),
+        }
+        for name, values in self.present(*shapes).items():
+            refused = REFUSED.get(name, checks.infinite)
+            object.__setattr__(self, name, checks.numbers(f"{name} of traces", values, *shapes[name], refused=refused))
+        checks.bounds(self.offsets, tokens)
+        largest = checks.numbers("each text's largest score", maxima(self.score, self.offsets), texts)
+        if largest.any():
+            object.__setattr__(self, "score", self.score - np.repeat(largest, self.lengths))
 
     def __len__(self) -> int:
         return len(self.doc_id)
@@ -110,8 +140,9 @@ class Traces:
         """Number of logits K."""
         return len(self.bias)
 
-    def logits_under(self, attention: ndarray) -> ndarray:
+    def logits_under(self, attention: ArrayLike) -> ndarray:
         """Logits under another attention (T,) over the same tokens, (D, K) float64."""
+        attention = checks.numbers("attention", attention, len(self.score))
         return self.decoded(self.contexts_under(attention), np.arange(len(self)))
 
     def contexts_under(self, attention: ndarray) -> ndarray:
@@ -121,7 +152,7 @@ class Traces:
 
     def decoded(self, context: ndarray, rows: ndarray) -> ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) of documents `rows`."""
-        if self.readout is None or self.query is None:  # both are set or neither
+        if self.readout is None or self.query is None:
             return self.bias.astype(float) + context
         hidden = np.tanh(self.query[rows].astype(float) + context)
         logits = hidden @ self.readout.T.astype(float) + self.bias
@@ -185,11 +216,8 @@ class Traces:
 
     def take(self, rows: ArrayLike) -> "Traces":
         """The same traces for some documents, in the order asked for."""
-        rows = np.asarray(rows)
-        lengths = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
-        shift = self.offsets[rows] - offsets[:-1]
-        tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
+        rows = np.atleast_1d(checks.places(rows, len(self)))
+        tokens, offsets = ragged(self.offsets, rows)
         index = dict.fromkeys(TOKEN_ARRAYS, tokens)
         index |= dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
         arrays = self.present(*index)
@@ -215,6 +243,8 @@ class Traces:
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out", "gradient_norm")
 PER_DOCUMENT = ("query", "allowed")
+REFUSED = {"leave_one_out": np.isinf, "score": lambda score: ~(score < np.inf)}
+"""What is not finite and means something: NaN was not tested, a score of minus infinity is a weight of 0."""
 
 
 def softmax(score: ndarray, offsets: ndarray) -> ndarray:
@@ -248,7 +278,7 @@ def each_alone(traces: Traces) -> tuple[ndarray, ndarray]:
         document = traces.owner[tokens]
         logits = traces.decoded(traces.contribution[tokens].astype(float), document)
         decision[tokens] = decisions(logits)
-        moved[tokens] = tvd(probabilities(logits), traces.outputs[document])
+        moved[tokens] = variation(probabilities(logits), traces.outputs[document])
     return decision, moved
 
 

@@ -98,11 +98,6 @@ def test_one_token_equal_contributions_and_epsilon_zero():
         assert row["jsd_exact"] == pytest.approx(jsd([0, 1, 0], [0.5, 0.1, 0.4]), abs=1e-6)
 
 
-def test_broken_traces_are_named():
-    with pytest.raises(AttnError, match="document 4 .* not finite"):
-        exact(one([0.5, 0.5], [np.nan, 1.0]), 0.1)
-
-
 def test_saturated_outputs_and_infinite_bounds():
     """p is exactly 1 in floating point: at epsilon 0 the logit would be infinite, the sum still has to stay."""
     traces = one([0.25, 0.5, 0.25], [60, 50, 40], 0.0)

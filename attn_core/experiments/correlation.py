@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
 from numpy import ndarray
+from numpy.typing import ArrayLike
 
+from attn_core import checks
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces, chunks
@@ -78,7 +80,6 @@ def tops(traces: Traces) -> pd.DataFrame:
 
     Columns top_<ranking>_is_top_loo and top_chance. The first of several largest; not in the papers.
     """
-    assert traces.leave_one_out is not None
     rankings = {"attention": traces.score, "norm": traces.gradient_norm}
     rankings["gradient"] = None if traces.gradient is None else np.abs(traces.gradient)
     change = np.abs(traces.leave_one_out)
@@ -92,7 +93,7 @@ def tops(traces: Traces) -> pd.DataFrame:
     return table(traces, **columns)
 
 
-def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+def kendall_ragged(x: ArrayLike, y: ArrayLike, offsets: ArrayLike) -> tuple[ndarray, ndarray]:
     """Kendall's tau-b and two-sided p within each of D documents laid end to end (Kendall 1938).
 
     Parameters
@@ -109,6 +110,9 @@ def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, n
         discordant (or concordant), otherwise the normal approximation with tie correction; NaN where a vector is
         constant, has fewer than two entries or a NaN.
     """
+    x = checks.numbers("x", x, None, refused=np.zeros_like)  # infinities have a rank, of NaN see above
+    y = checks.numbers("y", y, len(x), refused=np.zeros_like)
+    offsets = checks.bounds(offsets, len(x))
     lengths = np.diff(offsets)
     tau, p = np.empty((2, len(lengths)))
     for rows, _ in chunks(lengths**2, AT_ONCE):
@@ -149,7 +153,7 @@ def kendall(x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
         p[row] = exact_p(n, int(fewer[row]))
 
     constant = (x_tied == pairs) | (y_tied == pairs)
-    undefined = constant | np.isnan(x + y).any(axis=1)
+    undefined = constant | (np.isnan(x) | np.isnan(y)).any(axis=1)
     tau[undefined] = np.nan
     p[undefined] = np.nan
     return np.clip(tau, -1.0, 1.0), p

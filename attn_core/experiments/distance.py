@@ -13,7 +13,7 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments.search import output_changes
-from attn_core.measures import jsd_ragged, tvd
+from attn_core.measures import apart, jsd_ragged, tvd
 from attn_core.traces import Arrays, Traces
 
 HALVED = 0.5
@@ -52,7 +52,7 @@ def against(base: Traces, second: Traces) -> pd.DataFrame:
             "other model; compare runs of the same data"
         )
     columns = grouping(base)
-    columns["jsd"] = jsd_ragged(base.attention, second.attention, base.offsets)
+    columns["jsd"] = apart(base.attention, second.attention, base.offsets)
     columns["tvd"] = tvd(base.outputs, second.outputs)
     return pd.DataFrame(columns)
 

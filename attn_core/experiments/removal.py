@@ -77,6 +77,8 @@ def removals(
     Documents of one item are in the table; the paper leaves them out. Deviations: double precision throughout (the
     authors decode in single precision), one random order (they draw five and plot the first).
     """
+    if unknown := {*rankings} - {*RANKINGS}:
+        raise AttnError(f"unknown ranking '{min(unknown)}'; give a list of {', '.join(RANKINGS)}")
     model = by_class(traces)
     values = ranking_values(model, seed)
     bias_flips = model.bias.argmax() != model.predicted  # (D,) does the zero vector decode to another class?
