@@ -1,6 +1,5 @@
 """What public functions ask of arrays, once: what is inside them trusts what was checked. Lists are taken."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,25 +12,21 @@ SUM = 1e-4
 """By how much weights may miss the sum 1."""
 
 
-def infinite(array: ndarray) -> ndarray:
-    """Where numbers are infinite or NaN."""
-    return ~np.isfinite(array)
-
-
-def numbers(name: str, values: ArrayLike, *shape: Any, refused: Callable = infinite) -> ndarray:
-    """Numbers as an array of this shape; ... first: with any axes before it, None: of any length. refused: which."""
+def numbers(name: str, values: ArrayLike, *shape: Any, finite: bool = True) -> ndarray:
+    """Numbers as an array of this shape; ... first: with any axes before it, None: of any length."""
     try:
         array = np.asarray(values)
-        broken = refused(array)
+        broken = finite and not np.isfinite(array).all()
     except (TypeError, ValueError, RuntimeError) as error:
         raise AttnError(f"{name} must be an array of numbers ({one_line(error)})") from error
-    asked = shape[shape[:1] == (...,) :]
-    found = array.shape[-len(asked) :] if asked != shape else array.shape
-    if len(found) != len(asked) or any(n not in (None, m) for n, m in zip(asked, found, strict=True)):
-        expected = ", ".join("any" if n is None else "…" if n is ... else str(n) for n in shape)
-        raise AttnError(f"{name} must have the shape ({expected}), got {array.shape}; give one number for each")
-    if broken.any():
-        raise AttnError(f"{name} must be finite, {broken.sum():,} of {array.size:,} numbers are not; leave them out")
+    if shape[0] is ...:
+        shape = (None,) * (array.ndim - len(shape) + 1) + shape[1:]
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+        raise AttnError(
+            f"{name} must have the shape {shape}, got {array.shape}; give one number for each".replace("None", "any")
+        )
+    if broken or np.ma.isMaskedArray(values):
+        raise AttnError(f"{name} must be finite, and none masked; leave out what is not")
     return array
 
 
@@ -59,8 +54,18 @@ def outputs(name: str, values: ArrayLike) -> ndarray:
     if array.shape[-1] != 1:
         return weights(name, array)
     if (array < 0).any() or (array > 1).any():
-        raise AttnError(f"{name} must be probabilities from 0 to 1; take the sigmoid of logits")
+        raise AttnError(f"{name} must be probabilities from 0 to 1; of logits take the sigmoid")
     return array.astype(float)
+
+
+def indices(name: str, values: ArrayLike, count: int, texts: int | None, way: str) -> ndarray:
+    """Whole numbers (texts,) from 0 to count - 1; else an AttnError that says `way`."""
+    array = numbers(name, values, texts)
+    beyond = np.flatnonzero((array < 0) | (array >= count) | (array.dtype.kind not in "iu"))
+    if len(beyond):
+        got = f"{array[beyond[0]]} ({array.dtype}) in place {beyond[0]}"
+        raise AttnError(f"{name} must be whole numbers from 0 to {count - 1}, got {got}; {way}")
+    return array
 
 
 def whole(name: str, value: object, least: int = 0) -> None:
@@ -72,6 +77,6 @@ def whole(name: str, value: object, least: int = 0) -> None:
 def places(rows: ArrayLike, count: int) -> ndarray:
     """Rows, of a mask or counted from the end, too, as whole numbers from 0 to count - 1."""
     try:
-        return np.arange(count)[rows]
+        return np.arange(count)[rows]  # type: ignore[index]
     except (IndexError, TypeError, ValueError) as error:
         raise AttnError(f"no such rows of {count} texts ({one_line(error)}); give whole numbers or a mask") from error

@@ -64,6 +64,11 @@ class Documents:
     sentence_lengths: np.ndarray | None = None
     sentence_offsets: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        for name, values in vars(self).items():
+            if values is not None:
+                object.__setattr__(self, name, np.asarray(values))
+
     def __len__(self) -> int:
         return len(self.labels)
 

@@ -98,7 +98,7 @@ CLASS_SCORES = 20
 """Up to this many classes every class's own F1 is listed."""
 
 
-def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
+def classification(labels: ArrayLike, p: ArrayLike) -> dict[str, float]:
     """Accuracy, F1 of every class and their mean, ROC AUC.
 
     One logit: labels (D,) in {0, 1}, p (D,) or (D, 1) probability of class 1, the predicted class is p rounded; f1_0,
@@ -108,8 +108,9 @@ def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
     """
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-    p = np.reshape(p, (len(labels), -1))
+    p = checks.outputs("p", np.reshape(p, (np.shape(p)[0], -1)))
     classes = max(2, p.shape[1])
+    labels = checks.indices("labels", labels, classes, len(p), "give the class of each text")
     binary = classes == 2
     predicted = np.round(p[:, -1]).astype(int) if binary else p.argmax(axis=1)
     scores = {"accuracy": accuracy_score(labels, predicted)}
@@ -199,7 +200,7 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     out. Random effects of both (two-way, one observation a cell), Student t with Satterthwaite's degrees of freedom;
     `seed_interval` where documents make no difference. NaN below INTERVAL_SEEDS seeds or two documents.
     """
-    values = np.asarray(values, float)
+    values = checks.numbers("values", values, None, None, finite=False)
     values = values[:, ~np.isnan(values).any(axis=0)]
     seeds, documents = values.shape
     if seeds < INTERVAL_SEEDS or documents < 2:
@@ -228,8 +229,9 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     return float(mean - half), float(mean + half)
 
 
-def holm(p: ndarray) -> ndarray:
+def holm(p: ArrayLike) -> ndarray:
     """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
+    p = checks.outputs("p", np.reshape(p, (-1, 1)))[:, 0]
     order = np.argsort(p)
     multiplied = p[order] * np.arange(len(p), 0, -1)
     adjusted = np.empty(len(p))

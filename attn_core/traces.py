@@ -43,7 +43,7 @@ class Traces:
     offsets : (D + 1,) array of int
         Document d owns tokens offsets[d]:offsets[d + 1].
     score : (T,) array
-        Attention score, from which the document's maximum is taken, so the largest is 0.
+        Attention score, from which the document's maximum is taken, so the largest is 0; minus infinity has no weight.
     contribution : (T, K) array
         Decoder matrix times value vector; K = 1 is one sigmoid logit.
     bias : (K,) array
@@ -89,23 +89,15 @@ class Traces:
     def __post_init__(self) -> None:
         if (self.query is None) != (self.readout is None):
             raise AttnError("query and readout of traces go together, as text pairs have them; give both or neither")
-        texts, tokens, logits = (np.size(values) for values in (self.doc_id, self.score, self.bias))
-        width = logits if self.readout is None else np.shape(self.readout)[-1]
-        shapes = {
-            **dict.fromkeys(("doc_id", "label"), (texts,)),
-            **dict.fromkeys(TOKEN_ARRAYS, (tokens,)),
-            "offsets": (texts + 1,),
-            "contribution": (tokens, width),
-            "bias": (logits,),
-            "query": (texts, width),
-            "readout": (logits, width),
-            "allowed": (texts, logits),
-        }
-        for name, values in self.present(*shapes).items():
-            refused = REFUSED.get(name, checks.infinite)
-            object.__setattr__(self, name, checks.numbers(f"{name} of traces", values, *shapes[name], refused=refused))
-        checks.bounds(self.offsets, tokens)
-        largest = checks.numbers("each text's largest score", maxima(self.score, self.offsets), texts)
+        sizes = {} if self.readout is not None else {"M": np.size(self.bias)}
+        for name, values in self.present(*AXES).items():
+            asked = (sizes.get(axis) for axis in AXES[name])
+            finite = name not in ("score", "leave_one_out")
+            array = checks.numbers(f"{name} of traces", values, *asked, finite=finite)
+            sizes |= zip(AXES[name], array.shape, strict=True)
+            object.__setattr__(self, name, array)
+        checks.numbers("offsets of traces", checks.bounds(self.offsets, sizes["T"]), sizes["D"] + 1)
+        largest = checks.numbers("each text's largest score", maxima(self.score, self.offsets), sizes["D"])
         if largest.any():
             object.__setattr__(self, "score", self.score - np.repeat(largest, self.lengths))
 
@@ -241,10 +233,24 @@ class Traces:
         return {name: array for name, array in arrays.items() if array is not None}
 
 
+AXES = {
+    "doc_id": "D",
+    "label": "D",
+    "offsets": "E",
+    "score": "T",
+    "contribution": "TM",
+    "bias": "K",
+    "gradient": "T",
+    "leave_one_out": "T",
+    "query": "DM",
+    "readout": "KM",
+    "allowed": "DK",
+    "gradient_norm": "T",
+}
+"""Array of traces -> a letter an axis, of one length in all of them; without readout M is K."""
+
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out", "gradient_norm")
 PER_DOCUMENT = ("query", "allowed")
-REFUSED = {"leave_one_out": np.isinf, "score": lambda score: ~(score < np.inf)}
-"""What is not finite and means something: NaN was not tested, a score of minus infinity is a weight of 0."""
 
 
 def softmax(score: ndarray, offsets: ndarray) -> ndarray:

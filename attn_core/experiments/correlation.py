@@ -82,7 +82,7 @@ def tops(traces: Traces) -> pd.DataFrame:
     """
     rankings = {"attention": traces.score, "norm": traces.gradient_norm}
     rankings["gradient"] = None if traces.gradient is None else np.abs(traces.gradient)
-    change = np.abs(traces.leave_one_out)
+    change = np.abs(traces.leave_one_out)  # type: ignore[arg-type]
     untested = np.isnan(change[traces.offsets[:-1]]) | (traces.lengths < 2)
     top = traces.first_largest(change)
     columns = {"top_chance": np.where(untested, np.nan, 1 / traces.lengths)}
@@ -110,8 +110,8 @@ def kendall_ragged(x: ArrayLike, y: ArrayLike, offsets: ArrayLike) -> tuple[ndar
         discordant (or concordant), otherwise the normal approximation with tie correction; NaN where a vector is
         constant, has fewer than two entries or a NaN.
     """
-    x = checks.numbers("x", x, None, refused=np.zeros_like)  # infinities have a rank, of NaN see above
-    y = checks.numbers("y", y, len(x), refused=np.zeros_like)
+    x = checks.numbers("x", x, None, finite=False)
+    y = checks.numbers("y", y, len(x), finite=False)
     offsets = checks.bounds(offsets, len(x))
     lengths = np.diff(offsets)
     tau, p = np.empty((2, len(lengths)))
