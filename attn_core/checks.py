@@ -22,9 +22,7 @@ def numbers(name: str, values: ArrayLike, *shape: Any, finite: bool = True) -> n
     if shape[0] is ...:
         shape = (None,) * (array.ndim - len(shape) + 1) + shape[1:]
     if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-        raise AttnError(
-            f"{name} must have the shape {shape}, got {array.shape}; give one number for each".replace("None", "any")
-        )
+        raise AttnError(f"{name} must have the shape {shape}, got {array.shape}; None stands for any length")
     if broken or np.ma.isMaskedArray(values):
         raise AttnError(f"{name} must be finite, and none masked; leave out what is not")
     return array
@@ -50,12 +48,9 @@ def weights(name: str, values: ArrayLike, offsets: ndarray | None = None) -> nda
 
 def outputs(name: str, values: ArrayLike) -> ndarray:
     """Output probabilities (..., K): K = 1 is that of class 1, others add up to 1."""
-    array = numbers(name, values, ..., None)
-    if array.shape[-1] != 1:
-        return weights(name, array)
-    if (array < 0).any() or (array > 1).any():
-        raise AttnError(f"{name} must be probabilities from 0 to 1; of logits take the sigmoid")
-    return array.astype(float)
+    array = numbers(name, values, ..., None).astype(float)
+    weights(name, array if array.shape[-1] > 1 else np.concatenate([array, 1 - array], axis=-1))
+    return array
 
 
 def indices(name: str, values: ArrayLike, count: int, texts: int | None, way: str) -> ndarray:
@@ -63,8 +58,7 @@ def indices(name: str, values: ArrayLike, count: int, texts: int | None, way: st
     array = numbers(name, values, texts)
     beyond = np.flatnonzero((array < 0) | (array >= count) | (array.dtype.kind not in "iu"))
     if len(beyond):
-        got = f"{array[beyond[0]]} ({array.dtype}) in place {beyond[0]}"
-        raise AttnError(f"{name} must be whole numbers from 0 to {count - 1}, got {got}; {way}")
+        raise AttnError(f"{name} must be whole numbers from 0 to {count - 1}, got {array[beyond[0]]}; {way}")
     return array
 
 

@@ -106,8 +106,7 @@ class Documents:
     @property
     def queries(self) -> "Documents":
         """The second texts as documents of their own; only pairs have them."""
-        assert self.query_ids is not None and self.query_offsets is not None
-        return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)
+        return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)  # type: ignore[arg-type]
 
     def allowed(self, outputs: int) -> np.ndarray | None:
         """(D, outputs) bool, True at possible answers; None where all are possible everywhere."""

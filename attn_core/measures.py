@@ -124,22 +124,6 @@ def classification(labels: ArrayLike, p: ArrayLike) -> dict[str, float]:
     return {name: float(value) for name, value in scores.items()}
 
 
-def partial_rank(x: ArrayLike, y: ArrayLike, *covariates: ArrayLike) -> float:
-    """Spearman's correlation of x and y (D,) net of covariates (D,), of their ranks' residuals on the covariates'
-    ranks.
-
-    0 says that, where the covariates are equal, x tells nothing of y; NaN where nothing is left of x or y.
-    """
-    ranks = [scipy.stats.rankdata(values) for values in (x, y, *covariates)]
-    outcomes = np.stack(ranks[:2], axis=1)  # (D, 2)
-    design = np.stack([np.ones(len(outcomes)), *ranks[2:]], axis=1)
-    slopes, *_ = np.linalg.lstsq(design, outcomes)
-    residuals = outcomes - design @ slopes
-    if (residuals.std(axis=0) < 1e-9).any():
-        return math.nan
-    return float(np.corrcoef(residuals.T)[0, 1])
-
-
 def without_nan(values: ArrayLike) -> ndarray:
     """Those that are not NaN, as float64."""
     values = np.asarray(values, float)
@@ -206,20 +190,13 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     if seeds < INTERVAL_SEEDS or documents < 2:
         return math.nan, math.nan
     mean = values.mean()
-    of_seed = values.mean(axis=1) - mean
+    of_seed = values.mean(axis=1, keepdims=True) - mean
     of_document = values.mean(axis=0) - mean
-    residual = values - mean - of_seed[:, None] - of_document
+    parts = np.broadcast_arrays(of_seed, of_document, values - mean - of_seed - of_document)
 
     # Mean squares of seeds, documents and residuals, with their degrees of freedom.
     free = np.array([seeds - 1, documents - 1, (seeds - 1) * (documents - 1)])
-    sums = np.array(
-        [
-            documents * (of_seed**2).sum(),
-            seeds * (of_document**2).sum(),
-            (residual**2).sum(),
-        ]
-    )
-    squares = sums / free
+    squares = np.square(parts).sum(axis=(1, 2)) / free
     variance = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
     if variance == 0:
         return float(mean), float(mean)
@@ -227,13 +204,3 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     t = scipy.special.stdtrit(max(satterthwaite, seeds - 1), 1 - LEVEL / 2)
     half = t * math.sqrt(variance / values.size)
     return float(mean - half), float(mean + half)
-
-
-def holm(p: ArrayLike) -> ndarray:
-    """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
-    p = checks.outputs("p", np.reshape(p, (-1, 1)))[:, 0]
-    order = np.argsort(p)
-    multiplied = p[order] * np.arange(len(p), 0, -1)
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1)
-    return adjusted

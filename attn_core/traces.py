@@ -92,8 +92,7 @@ class Traces:
         sizes = {} if self.readout is not None else {"M": np.size(self.bias)}
         for name, values in self.present(*AXES).items():
             asked = (sizes.get(axis) for axis in AXES[name])
-            finite = name not in ("score", "leave_one_out")
-            array = checks.numbers(f"{name} of traces", values, *asked, finite=finite)
+            array = checks.numbers(f"{name} of traces", values, *asked, finite=name not in ("score", "leave_one_out"))
             sizes |= zip(AXES[name], array.shape, strict=True)
             object.__setattr__(self, name, array)
         checks.numbers("offsets of traces", checks.bounds(self.offsets, sizes["T"]), sizes["D"] + 1)
@@ -144,9 +143,9 @@ class Traces:
 
     def decoded(self, context: ndarray, rows: ndarray) -> ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) of documents `rows`."""
-        if self.readout is None or self.query is None:
+        if self.readout is None:
             return self.bias.astype(float) + context
-        hidden = np.tanh(self.query[rows].astype(float) + context)
+        hidden = np.tanh(self.query[rows].astype(float) + context)  # type: ignore[index]
         logits = hidden @ self.readout.T.astype(float) + self.bias
         if self.allowed is None:
             return logits
@@ -210,10 +209,9 @@ class Traces:
         """The same traces for some documents, in the order asked for."""
         rows = np.atleast_1d(checks.places(rows, len(self)))
         tokens, offsets = ragged(self.offsets, rows)
-        index = dict.fromkeys(TOKEN_ARRAYS, tokens)
-        index |= dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
-        arrays = self.present(*index)
-        chosen = {name: array[index[name]] for name, array in arrays.items()}
+        index = {"T": tokens, "D": rows}
+        arrays = {name: array for name, array in self.present(*AXES).items() if AXES[name][0] in index}
+        chosen = {name: array[index[AXES[name][0]]] for name, array in arrays.items()}
         return replace(self, offsets=offsets, **chosen)
 
     def equal_lengths(self, limit: int) -> Iterator[tuple[ndarray, ndarray]]:
@@ -299,11 +297,10 @@ def output_change(traces: Traces, logits: ndarray) -> ndarray:
 
 def with_ties(traces: Traces, words: ndarray) -> Traces:
     """Deleting either of two equal neighbours among words (T,) leaves the same text: both get the first's number."""
-    assert traces.leave_one_out is not None
     repeats = np.concatenate([[False], words[1:] == words[:-1]])
     repeats[traces.offsets[:-1]] = False  # a text's first word
     first = np.maximum.accumulate(np.where(repeats, 0, np.arange(len(words))))  # of the row of equal words
-    return replace(traces, leave_one_out=traces.leave_one_out[first])
+    return replace(traces, leave_one_out=traces.leave_one_out[first])  # type: ignore[index]
 
 
 def round_mantissa(values: ArrayLike, bits: int = 12) -> ndarray:
@@ -351,8 +348,7 @@ def one_logit(traces: Traces) -> tuple[ndarray, float]:
     """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64; of two logits
     their difference. Other traces are an AttnError, see `has_one_logit`."""
     if not has_one_logit(traces):
-        kind = f"have {traces.classes} classes" if traces.readout is None else "are of text pairs"
-        raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
+        raise AttnError(f"one logit is had by classifiers of one or two, not by text pairs or {traces.classes} logits")
     contribution = traces.contribution.astype(float)
     bias = traces.bias.astype(float)
     if traces.classes == 2:

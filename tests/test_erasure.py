@@ -10,6 +10,7 @@ import plain_erasure as twin
 import pytest
 from conftest import toy_pairs, toy_traces
 
+from attn_book.derived import curve
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.removal import (
@@ -17,7 +18,6 @@ from attn_core.experiments.removal import (
     Block,
     attention_gradient,
     by_class,
-    curve,
     ranking_values,
     removals,
     smallest_by_rival,

@@ -14,17 +14,17 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 from scipy.stats import t as student
 
+from attn_book.corrected import holm
+from attn_book.derived import partial_rank
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.measures import (
     LN2,
     bootstrap_interval,
     classification,
     crossed_interval,
-    holm,
     jsd,
     jsd_point,
     jsd_ragged,
-    partial_rank,
     seed_interval,
     tvd,
 )

@@ -12,9 +12,9 @@ import torch
 from plain_hierarchical import SIX
 from test_hierarchical import LENGTHS, is_han, run_model
 
+from attn_book.derived import curve
 from attn_core.documents import flat
 from attn_core.errors import AttnError
-from attn_core.experiments.removal import curve
 from attn_core.models.hierarchical import build, from_arrays
 from attn_core.tracing import trace_items as trace
 from attn_core.training import serrano

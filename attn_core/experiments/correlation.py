@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from attn_core import checks
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, chunks
+from attn_core.traces import Arrays, Traces, chunks
 
 PAIRS = (
     ("attention", "gradient"),
@@ -57,14 +57,8 @@ def correlation(traces: Traces, seed: int = 0) -> pd.DataFrame:
     Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks but gives 0/0
     where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
     """
-    scores = {"attention": traces.score}
+    scores = importances(traces)
     scores["random"] = random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0]
-    if traces.gradient is not None:
-        scores["gradient"] = np.abs(traces.gradient)
-    if traces.gradient_norm is not None:
-        scores["norm"] = traces.gradient_norm
-    if traces.leave_one_out is not None:
-        scores["loo"] = np.abs(traces.leave_one_out)
     columns = {}
     for a, b in PAIRS:
         if a in scores and b in scores:
@@ -80,17 +74,21 @@ def tops(traces: Traces) -> pd.DataFrame:
 
     Columns top_<ranking>_is_top_loo and top_chance. The first of several largest; not in the papers.
     """
-    rankings = {"attention": traces.score, "norm": traces.gradient_norm}
-    rankings["gradient"] = None if traces.gradient is None else np.abs(traces.gradient)
-    change = np.abs(traces.leave_one_out)  # type: ignore[arg-type]
+    rankings = importances(traces)
+    change = rankings.pop("loo")
     untested = np.isnan(change[traces.offsets[:-1]]) | (traces.lengths < 2)
     top = traces.first_largest(change)
     columns = {"top_chance": np.where(untested, np.nan, 1 / traces.lengths)}
     for name, values in rankings.items():
-        if values is not None:
-            same = traces.first_largest(values) == top
-            columns[f"top_{name}_is_top_loo"] = np.where(untested, np.nan, same)
+        same = traces.first_largest(values) == top
+        columns[f"top_{name}_is_top_loo"] = np.where(untested, np.nan, same)
     return table(traces, **columns)
+
+
+def importances(traces: Traces) -> Arrays:
+    """What ranks tokens (T,), of those that were traced: scores, and the sizes of the others."""
+    sizes = {"norm": traces.gradient_norm, "gradient": traces.gradient, "loo": traces.leave_one_out}
+    return {"attention": traces.score} | {name: np.abs(size) for name, size in sizes.items() if size is not None}
 
 
 def kendall_ragged(x: ArrayLike, y: ArrayLike, offsets: ArrayLike) -> tuple[ndarray, ndarray]:

@@ -91,7 +91,6 @@ def search(
     """
     checks.whole("k", k, 1)
     checks.whole("steps", steps)
-    checks.numbers("penalty, margin, diversity and lr", [penalty, margin, diversity or 0.0, lr], 4)
     if objective not in ("jsd", "kl"):
         raise AttnError(f"unknown objective '{objective}'; known: jsd, kl")
     if starts is None:
@@ -99,6 +98,7 @@ def search(
     starts = checks.numbers("starts", starts, k, len(traces.score))
     if diversity is None:
         diversity = 1.0 / k**2
+    checks.numbers("penalty, margin, diversity and lr", [penalty, margin, diversity, lr], 4)
     if fast.enabled():
         from attn_core.fast.search import search as fast_search
 

@@ -61,7 +61,8 @@ class Decoder:
 
     def traces(self, documents: Documents, offsets: np.ndarray, arrays: Arrays) -> Traces:
         """Traces of the tokens at offsets (D + 1,) from their arrays."""
-        pairs = self.queries
+        queries = self.queries
+        pairs = {} if queries is None else {"query": queries.hidden, "readout": queries.readout}
         return Traces(
             documents.doc_ids,
             documents.labels,
@@ -69,8 +70,7 @@ class Decoder:
             **arrays,
             bias=to_numpy(self.bias),
             allowed=documents.allowed(len(self.bias)),
-            query=None if pairs is None else to_numpy(pairs.hidden),
-            readout=None if pairs is None else to_numpy(pairs.readout),
+            **{name: to_numpy(values) for name, values in pairs.items()},
         )
 
 
