@@ -67,7 +67,7 @@ class Documents:
     def __post_init__(self) -> None:
         for name, values in vars(self).items():
             if values is not None:
-                object.__setattr__(self, name, np.asarray(values))
+                object.__setattr__(self, name, np.asanyarray(values))
 
     def __len__(self) -> int:
         return len(self.labels)

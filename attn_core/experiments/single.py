@@ -38,7 +38,8 @@ def other_item(top: ndarray, n: ndarray, uniform: ndarray, rule: str) -> ndarray
 def logits_without(traces: Traces, items: ndarray) -> ndarray:
     """Logits (D, K) when of each document one of `items` (D,), places among all tokens, is erased."""
     kept = np.arange(len(traces.score)) != items[traces.owner]
-    return traces.logits_under(attending_only(traces, kept))
+    context = traces.contexts_under(attending_only(traces, kept))
+    return traces.decoded(context, np.arange(len(traces)))
 
 
 def single(traces: Traces, seed: int = 0) -> pd.DataFrame:
