@@ -30,7 +30,7 @@ PAPERS = {
     "ours": "This book",
 }
 
-_FILE = yaml.safe_load((store.reported_folder() / "claims.yml").read_text(encoding="utf-8"))
+_FILE = yaml.safe_load(store.read_data("reported/claims.yml"))
 TESTS = _FILE["tests"]
 CLAIMS = _FILE["claims"]
 
