@@ -189,9 +189,7 @@ def read_file(path: Path) -> dict:
         import torch
 
         weights = dict(torch.load(path, map_location="cpu", weights_only=True))
-        limited(path).count(
-            sum(math.prod(np.shape(value)) for value in weights.values())
-        )  # one number may stand for many
+        limited(path).count(sum(math.prod(np.shape(value)) for value in weights.values()))  # one stored may be many
         return weights
     except Exception as error:  # each library has its own
         reason = f"cannot read weights from {path}: {one_line(error)}"
