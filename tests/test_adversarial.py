@@ -135,9 +135,9 @@ def test_two_logits_are_one_and_three_are_refused():
         bias=np.array([1.0, 1.0 + traces.bias[0]], np.float32),
     )
     np.testing.assert_allclose(exact(two, 0.05)["jsd_exact"], exact(traces, 0.05)["jsd_exact"], atol=1e-6)
-    with pytest.raises(AttnError, match="have 3 classes"):
+    with pytest.raises(AttnError, match="or 3 logits"):
         exact(toy_traces((3,), classes=3), 0.05)
-    with pytest.raises(AttnError, match="are of text pairs"):
+    with pytest.raises(AttnError, match="not by text pairs"):
         exact(toy_pairs((3,), outputs=2), 0.05)
     with pytest.raises(AttnError, match="between 0 and 1"):
         exact(traces, -0.1)

@@ -474,7 +474,7 @@ DOCUMENTS = {  # field -> values, and what the line says
         ([0.0, np.nan, 1.0], "must be finite"),
         (["good", "bad", "bad"], "must be an array of numbers"),
         ([[0], [1], [1]], "must have the shape (3,)"),
-        (np.ma.masked_array([0, 1, 1], [True, False, False]), "none masked"),
+        (np.ma.masked_array([0, 1, 1], [True, False, False]), "masked"),
         ([0, 1], "must have the shape (3,), got (2,)"),
         (None, "must be an array of numbers"),
     ],

@@ -134,15 +134,12 @@ def test_two_weights_of_one_name():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ids": at(3, -1)(TEXTS.ids.copy())}, "document 100 has the token id -1; this model's table has rows 0 to 29"),
-        ({"ids": at(8, 30)(TEXTS.ids.copy())}, "document 101 has the token id 30"),
-        (
-            {"offsets": TEXTS.offsets + np.array([0, 0, 0, 4])},
-            "offsets must rise from 0 to the number of ids, 15; they go",
-        ),
+        ({"ids": at(3, -1)(TEXTS.ids.copy())}, "ids must be whole numbers from 0 to 29, got -1"),
+        ({"ids": at(8, 30)(TEXTS.ids.copy())}, "from 0 to 29, got 30"),
+        ({"offsets": TEXTS.offsets + np.array([0, 0, 0, 4])}, "offsets must rise from 0 to the number of tokens, 15"),
         ({"offsets": np.array([0, 7, 3, 15])}, "offsets must rise"),
-        ({"labels": TEXTS.labels[:2]}, "2 labels for 3 texts; give one for each"),
-        ({"doc_ids": TEXTS.doc_ids[:1]}, "1 doc_ids for 3 texts"),
+        ({"labels": TEXTS.labels[:2]}, r"labels must have the shape \(3,\), got \(2,\)"),
+        ({"doc_ids": TEXTS.doc_ids[:1]}, r"doc_ids must have the shape \(3,\), got \(1,\)"),
     ],
 )
 @pytest.mark.usefixtures("form")
