@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -113,6 +114,8 @@ KINDS = {
     "float16": lambda x: x.astype(np.float16),
 }
 MUST = {"as it is", "list"}
+ROUGH = {"float16": 1e-4}
+"""Where the outside answer is of weights that were divided by their sum."""
 
 
 def cell(name: str, kind: str) -> str:
@@ -124,7 +127,7 @@ def cell(name: str, kind: str) -> str:
     except AttnError as error:
         assert "\n" not in str(error)
         return "one line"
-    np.testing.assert_allclose(found, np.asarray(outside(np.asarray(given, float)), float), atol=1e-6)
+    np.testing.assert_allclose(found, np.asarray(outside(np.asarray(given, float)), float), atol=ROUGH.get(kind, 1e-6))
     return "right"
 
 
@@ -189,8 +192,9 @@ def test_a_siblings_folder_that_vanishes_stops_nobody(tmp_path):
     def sibling():
         while not ended.is_set():
             for name in (f"{files.half_written()}toy", f"{store.DECIDED}toy"):
-                (tmp_path / name / "deep").mkdir(parents=True)
-                shutil.rmtree(tmp_path / name)
+                with suppress(OSError):
+                    (tmp_path / name / "deep").mkdir(parents=True)
+                shutil.rmtree(tmp_path / name, ignore_errors=True)
 
     thread = threading.Thread(target=sibling)
     thread.start()

@@ -81,7 +81,7 @@ def only_writer(folder: Path):
     return FileLock(folder / ".lock")
 
 
-BESIDE = ("reported/[!.]*.*", "measured/[!.]*.*", "examples/[!.]*.*", "locks.csv")
+BESIDE = ("reported/[!.]*.*", "measured/[!.]*.*", "examples/[!.]*.*")
 """What is sealed with an archive that lies in data/: what lies beside it there, of which pages print numbers."""
 
 
