@@ -259,7 +259,7 @@ def _arrow(path: Path) -> pyarrow.Table:
         bounded.count(max(values, sum(part.total_uncompressed_size for part in parts)))
         texts = [part.path_in_schema for part in parts if part.physical_type == "BYTE_ARRAY"]
         reader = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source), read_dictionary=texts)
-        table = reader.read()
+        table = reader.read(use_threads=False)
     return pyarrow.table([_counted(column, bounded) for column in table.columns], table.column_names)
 
 
