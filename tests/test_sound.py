@@ -261,7 +261,8 @@ def test_a_hundred_edits_are_a_hundred_faults(tmp_path):
 # ---- small files that grow -------------------------------------------------------------------------------------------
 
 MADE = {  # name -> what writes the file `path`
-    "one.parquet": "pq.write_table(pa.table({'text': pa.array(['0' * 10**6]).dictionary_encode().take([0] * 999)}), path)",
+    "one.parquet": "text = pa.array(['0' * 10**6]).dictionary_encode(); "
+    "pq.write_table(pa.table({'text': text.take([0] * 999)}), path)",
     "wide.parquet": "pq.write_table(pa.table({'text': pa.array([bytes(10**5)] * 1200, pa.binary(10**5))}), path)",
     "one.feather": "feather.write_feather(pa.table({'text': ['0' * 10**6] * 120}), path, compression='zstd')",
     "weights.npz": "np.savez_compressed(path, a=np.zeros(25_100_000, np.float32))",
