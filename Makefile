@@ -64,8 +64,10 @@ test-all: install  # for CI
 test-quick: install  # about a minute, for every save
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
-test-faults: install  # kills, tampering, lost workers, and ten times as many random inputs as `test-all` tries
-	ATTN_FAULTS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
+SEED ?= $(shell date +%s)
+test-faults: install  # kills, tampering, lost workers, and random inputs, drawn anew each time: make test-faults SEED=… repeats
+	@echo "SEED=$(SEED)"
+	ATTN_FAULTS=1 ATTN_SEED=$(SEED) timeout 900 $(BIN)/python -m pytest -n 2 --dist worksteal -m faults --hypothesis-seed=$(SEED)
 
 bench: install
 	$(BIN)/python -m benchmarks

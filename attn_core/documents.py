@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attn_core.checks import places
 from attn_core.errors import AttnError
 
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -63,6 +64,11 @@ class Documents:
     sentence_lengths: np.ndarray | None = None
     sentence_offsets: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        for name, values in vars(self).items():
+            if values is not None:
+                object.__setattr__(self, name, np.asanyarray(values))
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -86,7 +92,7 @@ class Documents:
 
     def take(self, rows) -> "Documents":
         """The documents of these rows (integers or a boolean mask), in the order given."""
-        rows = np.arange(len(self))[rows]
+        rows = places(rows, len(self))
         taken = {"labels": self.labels[rows], "doc_ids": self.doc_ids[rows]}
         for values, offsets in RAGGED:
             if getattr(self, values) is not None:
@@ -100,8 +106,7 @@ class Documents:
     @property
     def queries(self) -> "Documents":
         """The second texts as documents of their own; only pairs have them."""
-        assert self.query_ids is not None and self.query_offsets is not None
-        return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)
+        return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)  # type: ignore[arg-type]
 
     def allowed(self, outputs: int) -> np.ndarray | None:
         """(D, outputs) bool, True at possible answers; None where all are possible everywhere."""
@@ -135,10 +140,16 @@ class Documents:
 
 def take_ragged(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a ragged array, in the order given: (values, offsets)."""
+    tokens, new_offsets = ragged(offsets, rows)
+    return values[tokens], new_offsets
+
+
+def ragged(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the values of some rows lie, and the offsets of these rows alone."""
     lengths = np.diff(offsets)[rows]
     new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shift = np.repeat(offsets[rows] - new_offsets[:-1], lengths)  # from a text's new start to its old one
-    return values[np.arange(new_offsets[-1]) + shift], new_offsets
+    return np.arange(new_offsets[-1]) + shift, new_offsets
 
 
 def flat(documents: Documents, sentences: bool, name: str) -> Documents:

@@ -12,6 +12,9 @@ import scipy  # its parts are loaded when first used
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
+from attn_core import checks
+from attn_core.errors import AttnError
+
 LN2 = math.log(2.0)
 """Largest possible Jensen-Shannon divergence (printed as 0.69 in the papers)."""
 
@@ -21,8 +24,17 @@ LEVEL = 0.05
 
 def tvd(p: ArrayLike, q: ArrayLike) -> ndarray:
     """Total variation distance of outputs (..., K) (Jain and Wallace 2019, section 4): half the L1 distance; where
-    K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes."""
-    distance = np.abs(np.subtract(p, q))
+    K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes. AttnError for what are none."""
+    p = checks.outputs("outputs", p)
+    q = checks.outputs("outputs", q)
+    if p.shape[-1] != q.shape[-1]:
+        raise AttnError(f"outputs of {p.shape[-1]} and of {q.shape[-1]} classes have no distance; take equal models")
+    return variation(p, q)
+
+
+def variation(p: ndarray, q: ndarray) -> ndarray:
+    """`tvd` of what was checked."""
+    distance = np.abs(p - q)
     half = 1.0 if distance.shape[-1] == 1 else 0.5
     return half * distance.sum(axis=-1)
 
@@ -31,13 +43,13 @@ def jsd(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Jensen-Shannon divergence in nats of distributions (..., n) (Jain and Wallace 2019, section 4), 0 to ln 2.
 
     0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms and clips to [0, 1]; that changes no digit anyone
-    prints (less than 1e-8) and is left out.
+    prints (less than 1e-8) and is left out. AttnError for what is no distribution.
     """
-    terms = jsd_terms(np.asarray(a, float), np.asarray(b, float))
+    terms = jsd_terms(checks.weights("weights", a), checks.weights("weights", b))
     return np.maximum(terms.sum(axis=-1), 0.0)
 
 
-def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
+def jsd_ragged(a: ArrayLike, b: ArrayLike, offsets: ArrayLike) -> ndarray:
     """Jensen-Shannon divergence, in nats, of the distributions of D documents laid end to end.
 
     Parameters
@@ -51,7 +63,18 @@ def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
     -------
     (..., D) array
         0 to ln 2.
+
+    Raises
+    ------
+    AttnError
+        No distributions, an empty document, or offsets of another length.
     """
+    offsets = checks.bounds(offsets, np.shape(b)[-1])
+    return apart(checks.weights("weights", a, offsets), checks.weights("weights", b, offsets), offsets)
+
+
+def apart(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
+    """`jsd_ragged` of what was checked."""
     jsd = np.add.reduceat(jsd_terms(a, b), offsets[:-1], axis=-1)
     return np.maximum(jsd, 0.0)
 
@@ -75,7 +98,7 @@ CLASS_SCORES = 20
 """Up to this many classes every class's own F1 is listed."""
 
 
-def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
+def classification(labels: ArrayLike, p: ArrayLike) -> dict[str, float]:
     """Accuracy, F1 of every class and their mean, ROC AUC.
 
     One logit: labels (D,) in {0, 1}, p (D,) or (D, 1) probability of class 1, the predicted class is p rounded; f1_0,
@@ -85,8 +108,9 @@ def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
     """
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-    p = np.reshape(p, (len(labels), -1))
+    p = checks.outputs("p", np.reshape(p, (np.shape(p)[0], -1)))
     classes = max(2, p.shape[1])
+    labels = checks.indices("labels", labels, classes, len(p), "give the class of each text")
     binary = classes == 2
     predicted = np.round(p[:, -1]).astype(int) if binary else p.argmax(axis=1)
     scores = {"accuracy": accuracy_score(labels, predicted)}
@@ -98,22 +122,6 @@ def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
     if binary and len(np.unique(labels)) == 2:
         scores["auc"] = roc_auc_score(labels, p[:, -1])
     return {name: float(value) for name, value in scores.items()}
-
-
-def partial_rank(x: ArrayLike, y: ArrayLike, *covariates: ArrayLike) -> float:
-    """Spearman's correlation of x and y (D,) net of covariates (D,), of their ranks' residuals on the covariates'
-    ranks.
-
-    0 says that, where the covariates are equal, x tells nothing of y; NaN where nothing is left of x or y.
-    """
-    ranks = [scipy.stats.rankdata(values) for values in (x, y, *covariates)]
-    outcomes = np.stack(ranks[:2], axis=1)  # (D, 2)
-    design = np.stack([np.ones(len(outcomes)), *ranks[2:]], axis=1)
-    slopes, *_ = np.linalg.lstsq(design, outcomes)
-    residuals = outcomes - design @ slopes
-    if (residuals.std(axis=0) < 1e-9).any():
-        return math.nan
-    return float(np.corrcoef(residuals.T)[0, 1])
 
 
 def without_nan(values: ArrayLike) -> ndarray:
@@ -176,26 +184,19 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     out. Random effects of both (two-way, one observation a cell), Student t with Satterthwaite's degrees of freedom;
     `seed_interval` where documents make no difference. NaN below INTERVAL_SEEDS seeds or two documents.
     """
-    values = np.asarray(values, float)
+    values = checks.numbers("values", values, None, None, finite=False)
     values = values[:, ~np.isnan(values).any(axis=0)]
     seeds, documents = values.shape
     if seeds < INTERVAL_SEEDS or documents < 2:
         return math.nan, math.nan
     mean = values.mean()
-    of_seed = values.mean(axis=1) - mean
+    of_seed = values.mean(axis=1, keepdims=True) - mean
     of_document = values.mean(axis=0) - mean
-    residual = values - mean - of_seed[:, None] - of_document
+    parts = np.broadcast_arrays(of_seed, of_document, values - mean - of_seed - of_document)
 
     # Mean squares of seeds, documents and residuals, with their degrees of freedom.
     free = np.array([seeds - 1, documents - 1, (seeds - 1) * (documents - 1)])
-    sums = np.array(
-        [
-            documents * (of_seed**2).sum(),
-            seeds * (of_document**2).sum(),
-            (residual**2).sum(),
-        ]
-    )
-    squares = sums / free
+    squares = np.square(parts).sum(axis=(1, 2)) / free
     variance = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
     if variance == 0:
         return float(mean), float(mean)
@@ -203,12 +204,3 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     t = scipy.special.stdtrit(max(satterthwaite, seeds - 1), 1 - LEVEL / 2)
     half = t * math.sqrt(variance / values.size)
     return float(mean - half), float(mean + half)
-
-
-def holm(p: ndarray) -> ndarray:
-    """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
-    order = np.argsort(p)
-    multiplied = p[order] * np.arange(len(p), 0, -1)
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1)
-    return adjusted

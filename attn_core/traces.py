@@ -15,8 +15,10 @@ import scipy  # its parts are loaded when first used
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
+from attn_core import checks
+from attn_core.documents import ragged
 from attn_core.errors import AttnError
-from attn_core.measures import tvd
+from attn_core.measures import variation
 
 Arrays = dict[str, ndarray]
 """Arrays by name: columns, what is kept of a text, the weights of a model (`models.classifier.to_arrays`)."""
@@ -41,7 +43,7 @@ class Traces:
     offsets : (D + 1,) array of int
         Document d owns tokens offsets[d]:offsets[d + 1].
     score : (T,) array
-        Attention score minus the document's maximum, so the largest is 0.
+        Attention score, from which the document's maximum is taken, so the largest is 0; minus infinity has no weight.
     contribution : (T, K) array
         Decoder matrix times value vector; K = 1 is one sigmoid logit.
     bias : (K,) array
@@ -63,6 +65,11 @@ class Traces:
         Possible answers, None where all are; the others have logit minus infinity.
     spell : callable, optional
         The words of the document with a doc_id, see `words`; not stored.
+
+    Raises
+    ------
+    AttnError
+        Other shapes, an empty document, and what is not finite. Tests trust traces.
     """
 
     doc_id: ndarray
@@ -78,6 +85,20 @@ class Traces:
     allowed: ndarray | None = None
     gradient_norm: ndarray | None = None
     spell: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if (self.query is None) != (self.readout is None):
+            raise AttnError("query and readout of traces go together, as text pairs have them; give both or neither")
+        sizes = {} if self.readout is not None else {"M": np.size(self.bias)}
+        for name, values in self.present(*AXES).items():
+            asked = (sizes.get(axis) for axis in AXES[name])
+            array = checks.numbers(f"{name} of traces", values, *asked, finite=name not in ("score", "leave_one_out"))
+            sizes |= zip(AXES[name], array.shape, strict=True)
+            object.__setattr__(self, name, array)
+        checks.numbers("offsets of traces", checks.bounds(self.offsets, sizes["T"]), sizes["D"] + 1)
+        largest = checks.numbers("each text's largest score", maxima(self.score, self.offsets), sizes["D"])
+        if largest.any():
+            object.__setattr__(self, "score", self.score - np.repeat(largest, self.lengths))
 
     def __len__(self) -> int:
         return len(self.doc_id)
@@ -110,8 +131,9 @@ class Traces:
         """Number of logits K."""
         return len(self.bias)
 
-    def logits_under(self, attention: ndarray) -> ndarray:
+    def logits_under(self, attention: ArrayLike) -> ndarray:
         """Logits under another attention (T,) over the same tokens, (D, K) float64."""
+        attention = checks.numbers("attention", attention, len(self.score))
         return self.decoded(self.contexts_under(attention), np.arange(len(self)))
 
     def contexts_under(self, attention: ndarray) -> ndarray:
@@ -121,9 +143,9 @@ class Traces:
 
     def decoded(self, context: ndarray, rows: ndarray) -> ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) of documents `rows`."""
-        if self.readout is None or self.query is None:  # both are set or neither
+        if self.readout is None:
             return self.bias.astype(float) + context
-        hidden = np.tanh(self.query[rows].astype(float) + context)
+        hidden = np.tanh(self.query[rows].astype(float) + context)  # type: ignore[index]
         logits = hidden @ self.readout.T.astype(float) + self.bias
         if self.allowed is None:
             return logits
@@ -185,15 +207,11 @@ class Traces:
 
     def take(self, rows: ArrayLike) -> "Traces":
         """The same traces for some documents, in the order asked for."""
-        rows = np.asarray(rows)
-        lengths = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
-        shift = self.offsets[rows] - offsets[:-1]
-        tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
-        index = dict.fromkeys(TOKEN_ARRAYS, tokens)
-        index |= dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
-        arrays = self.present(*index)
-        chosen = {name: array[index[name]] for name, array in arrays.items()}
+        rows = np.atleast_1d(checks.places(rows, len(self)))
+        tokens, offsets = ragged(self.offsets, rows)
+        index = {"T": tokens, "D": rows}
+        arrays = {name: array for name, array in self.present(*AXES).items() if AXES[name][0] in index}
+        chosen = {name: array[index[AXES[name][0]]] for name, array in arrays.items()}
         return replace(self, offsets=offsets, **chosen)
 
     def equal_lengths(self, limit: int) -> Iterator[tuple[ndarray, ndarray]]:
@@ -212,6 +230,22 @@ class Traces:
         arrays = {name: getattr(self, name) for name in names}
         return {name: array for name, array in arrays.items() if array is not None}
 
+
+AXES = {
+    "doc_id": "D",
+    "label": "D",
+    "offsets": "E",
+    "score": "T",
+    "contribution": "TM",
+    "bias": "K",
+    "gradient": "T",
+    "leave_one_out": "T",
+    "query": "DM",
+    "readout": "KM",
+    "allowed": "DK",
+    "gradient_norm": "T",
+}
+"""Array of traces -> a letter an axis, of one length in all of them; without readout M is K."""
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out", "gradient_norm")
 PER_DOCUMENT = ("query", "allowed")
@@ -248,7 +282,7 @@ def each_alone(traces: Traces) -> tuple[ndarray, ndarray]:
         document = traces.owner[tokens]
         logits = traces.decoded(traces.contribution[tokens].astype(float), document)
         decision[tokens] = decisions(logits)
-        moved[tokens] = tvd(probabilities(logits), traces.outputs[document])
+        moved[tokens] = variation(probabilities(logits), traces.outputs[document])
     return decision, moved
 
 
@@ -263,11 +297,10 @@ def output_change(traces: Traces, logits: ndarray) -> ndarray:
 
 def with_ties(traces: Traces, words: ndarray) -> Traces:
     """Deleting either of two equal neighbours among words (T,) leaves the same text: both get the first's number."""
-    assert traces.leave_one_out is not None
     repeats = np.concatenate([[False], words[1:] == words[:-1]])
     repeats[traces.offsets[:-1]] = False  # a text's first word
     first = np.maximum.accumulate(np.where(repeats, 0, np.arange(len(words))))  # of the row of equal words
-    return replace(traces, leave_one_out=traces.leave_one_out[first])
+    return replace(traces, leave_one_out=traces.leave_one_out[first])  # type: ignore[index]
 
 
 def round_mantissa(values: ArrayLike, bits: int = 12) -> ndarray:
@@ -315,8 +348,7 @@ def one_logit(traces: Traces) -> tuple[ndarray, float]:
     """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64; of two logits
     their difference. Other traces are an AttnError, see `has_one_logit`."""
     if not has_one_logit(traces):
-        kind = f"have {traces.classes} classes" if traces.readout is None else "are of text pairs"
-        raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
+        raise AttnError(f"one logit is had by classifiers of one or two, not by text pairs or {traces.classes} logits")
     contribution = traces.contribution.astype(float)
     bias = traces.bias.astype(float)
     if traces.classes == 2:

@@ -26,7 +26,8 @@ from attn_lab.runs import foreign, index, rows, store
 # new ones: pytest --hypothesis-profile search.
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=1000, deadline=None)
-hypothesis.settings.load_profile("fixed")
+hypothesis.settings.register_profile("drawn", deadline=None)
+hypothesis.settings.load_profile("drawn" if "ATTN_SEED" in os.environ else "fixed")
 
 
 SLOW = {

@@ -97,11 +97,6 @@ def test_one_token_equal_contributions_and_epsilon_zero():
         assert row["jsd_exact"] == pytest.approx(jsd([0, 1, 0], [0.5, 0.1, 0.4]), abs=1e-6)
 
 
-def test_broken_traces_are_named():
-    with pytest.raises(AttnError, match="document 4 .* not finite"):
-        exact(one([0.5, 0.5], [np.nan, 1.0]), 0.1)
-
-
 def test_saturated_outputs_and_infinite_bounds():
     """p is exactly 1 in floating point: at epsilon 0 the logit would be infinite, the sum still has to stay."""
     traces = one([0.25, 0.5, 0.25], [60, 50, 40], 0.0)
@@ -139,9 +134,9 @@ def test_two_logits_are_one_and_three_are_refused():
         bias=np.array([1.0, 1.0 + traces.bias[0]], np.float32),
     )
     np.testing.assert_allclose(exact(two, 0.05)["jsd_exact"], exact(traces, 0.05)["jsd_exact"], atol=1e-6)
-    with pytest.raises(AttnError, match="have 3 classes"):
+    with pytest.raises(AttnError, match="or 3 logits"):
         exact(toy_traces((3,), classes=3), 0.05)
-    with pytest.raises(AttnError, match="are of text pairs"):
+    with pytest.raises(AttnError, match="not by text pairs"):
         exact(toy_pairs((3,), outputs=2), 0.05)
     with pytest.raises(AttnError, match="between 0 and 1"):
         exact(traces, -0.1)

@@ -90,7 +90,7 @@ def test_edges_of_the_bracket():
     with pytest.raises(AttnError, match="epsilon"):
         bracket(traces, 1.5)
     with pytest.raises(AttnError, match="text pairs"):
-        bracket(replace(traces, query=np.zeros((2, 4)), readout=np.zeros((3, 4))), 0.1)
+        bracket(replace(traces, query=np.zeros((2, 4)), readout=np.zeros((4, 4))), 0.1)
 
 
 def test_a_table_of_four_classes_holds_the_bracket_and_no_search(monkeypatch):

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from conftest import toy_pairs, toy_traces
 
+from attn_book.derived import curve
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.removal import (
     NEVER,
     attention_gradient,
     by_class,
-    curve,
     ranking_values,
     removals,
 )

@@ -466,31 +466,29 @@ def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, capsys):
 
 MODEL = random_model("lstm", "tanh", 30, width=6, hidden=3)
 TEXTS = random_documents([5, 1, 3], 30)
-ROW = "must be one row of whole numbers"
 
 DOCUMENTS = {  # field -> values, and what the line says
     "labels": [
-        ([7, 0, 1], "document 100 has the label 7; this model's classes are 0 to 1"),
-        ([0, -3, 1], "document 101 has the label -3"),
-        ([0.0, np.nan, 1.0], ROW),
-        (["good", "bad", "bad"], ROW),
-        ([[0], [1], [1]], ROW),
-        (np.ma.masked_array([0, 1, 1], [True, False, False]), "not MaskedArray"),
-        ([0, 1], "2 labels for 3 texts"),
-        (None, "not NoneType"),
+        ([7, 0, 1], "labels must be whole numbers from 0 to 1, got 7"),
+        ([0, -3, 1], "labels must be whole numbers from 0 to 1, got -3"),
+        ([0.0, np.nan, 1.0], "must be finite"),
+        (["good", "bad", "bad"], "must be an array of numbers"),
+        ([[0], [1], [1]], "must have the shape (3,)"),
+        (np.ma.masked_array([0, 1, 1], [True, False, False]), "masked"),
+        ([0, 1], "must have the shape (3,), got (2,)"),
+        (None, "must be an array of numbers"),
     ],
     "ids": [
-        (TEXTS.ids.astype(float), "not ndarray float64"),
-        (torch.tensor(TEXTS.ids), "not Tensor"),
-        (TEXTS.ids[None], ROW),
-        (TEXTS.ids + 1000, "this model's table has rows 0 to 29"),
+        (TEXTS.ids.astype(float), "ids must be whole numbers"),
+        (TEXTS.ids[None], "must have the shape (None,)"),
+        (TEXTS.ids + 1000, "ids must be whole numbers from 0 to 29, got 10"),
     ],
     "offsets": [
-        (TEXTS.offsets.astype(float), ROW),
+        (TEXTS.offsets.astype(float), "offsets must rise"),
         (TEXTS.offsets[::-1].copy(), "offsets must rise"),
         (TEXTS.offsets + 1, "offsets must rise"),
     ],
-    "doc_ids": [(["a", "b", "c"], ROW), ([0.0, 1.0, np.nan], ROW)],
+    "doc_ids": [(["a", "b", "c"], "must be an array of numbers"), ([0.0, 1.0, np.nan], "must be finite")],
 }
 LISTED = [(field, values, told) for field, cases in DOCUMENTS.items() for values, told in cases]
 
@@ -504,15 +502,17 @@ def test_what_is_no_document_is_refused_in_one_line(field, values, told):
     assert told in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
 
 
-def test_lists_and_empty_documents_are_refused():
+def test_lists_and_tensors_are_taken_and_empty_documents_refused():
+    right = trace(MODEL, TEXTS, progress=False).p
     for field in ("ids", "labels", "offsets"):
-        with pytest.raises(AttnError, match="not list"):
-            trace(MODEL, replace(TEXTS, **{field: getattr(TEXTS, field).tolist()}), progress=False)
+        values = getattr(TEXTS, field)
+        for same in (values.tolist(), torch.tensor(values), pd.Series(values)):
+            assert (trace(MODEL, replace(TEXTS, **{field: same}), progress=False).p == right).all()
     with pytest.raises(AttnError, match="document 101 has no words"):
         trace(MODEL, random_documents([5, 0, 3], 30), progress=False)
     with pytest.raises(AttnError, match="holds no documents"):
         trace(MODEL, TEXTS.take(np.arange(0)), progress=False)
-    with pytest.raises(AttnError, match="the label 3; this model's classes are 0 to 2"):
+    with pytest.raises(AttnError, match="from 0 to 2, got 3"):
         model = random_model("lstm", "tanh", 30, width=6, hidden=3, outputs=3)
         trace(model, replace(TEXTS, labels=np.array([0, 3, 1])), progress=False)
 
@@ -522,7 +522,7 @@ WEIGHTS = {  # a change to one array -> what the line says, '' where it is taken
     "bfloat16": (lambda array: torch.tensor(array).bfloat16(), ""),
     "float16": (lambda array: array.astype(np.float16), ""),
     "float64": (lambda array: array.astype(np.float64), ""),
-    "beyond float32": (lambda array: array.astype(np.float64) * 1e300, "must be finite in float32"),
+    "beyond float32": (lambda array: array.astype(np.float64) * 1e300, "in float32 must be finite"),
     "masked": (lambda array: np.ma.masked_array(array, array > 0), "holds masked float32, not numbers"),
     "complex": (lambda array: array.astype(complex), "holds complex128, not numbers"),
     "objects": (lambda array: array.astype(object), "holds object, not numbers"),

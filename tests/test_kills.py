@@ -199,7 +199,7 @@ def test_sigkill_at_any_moment(kind, tmp_path):
     right = whole.result()
     whole.place.rename(tmp_path / "whole")
     killed = Command(tmp_path, kind)
-    rng = random.Random(kind)
+    rng = random.Random(f"{kind}{os.environ.get('ATTN_SEED', '')}")
     for _ in range(KILLS):
         process = killed.start()
         time.sleep(seconds * rng.uniform(0.05, 0.9))

@@ -72,5 +72,5 @@ def test_purposes_and_documents_have_streams_of_their_own():
 
 
 def test_no_draw_is_refused():
-    with pytest.raises(AttnError, match="at least 1"):
+    with pytest.raises(AttnError, match="from 1"):
         permutation(toy_traces((2, 3)), count=0)

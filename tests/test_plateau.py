@@ -13,9 +13,9 @@ from plain_hierarchical import SIX
 from scipy.special import softmax
 from test_hierarchical import LENGTHS, is_han, run_model
 
+from attn_book.derived import curve
 from attn_core.documents import flat
 from attn_core.errors import AttnError
-from attn_core.experiments.removal import curve
 from attn_core.models.hierarchical import build
 from attn_core.tracing import trace_items as trace
 from attn_core.training import serrano
@@ -183,7 +183,7 @@ def test_what_cannot_be_read_is_one_clear_line():
         flat(empty, False, "sst test")
     with pytest.raises(AttnError, match="unknown model 'han_lstm'; known: han_rnn, "):
         build("han_lstm", np.zeros((5, 3), np.float32), 2)
-    with pytest.raises(AttnError, match="infinity in row 2"):
+    with pytest.raises(AttnError, match="word vectors, must be finite"):
         build("han_rnn", np.where(np.arange(5)[:, None] == 2, np.inf, 0.0) * np.ones((5, 3)), 2)
 
 

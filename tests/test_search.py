@@ -67,8 +67,8 @@ def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_
     "options, message",
     [
         ({"objective": "tvd"}, "known: jsd, kl"),
-        ({"k": 0}, "k must be at least 1"),
-        ({"steps": -1}, "steps at least 0"),
+        ({"k": 0}, "k must be a whole number from 1"),
+        ({"steps": -1}, "steps must be a whole number from 0"),
         ({"starts": np.zeros((5, 2))}, r"\(5, 3\)"),
     ],
 )

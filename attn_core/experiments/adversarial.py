@@ -16,14 +16,14 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.optimum import exact, sparse
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
-from attn_core.measures import jsd_point, jsd_ragged
+from attn_core.measures import apart, jsd_point
 from attn_core.traces import Traces, has_one_logit
 
 
 def adversarial(
     traces: Traces,
     epsilon: float,
-    weights: ndarray | None = None,
+    weights: ArrayLike | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """The adversarial attention of each document at one epsilon, beside what it must be held against.
@@ -73,7 +73,7 @@ def adversarial(
 def ceilings(traces: Traces) -> pd.DataFrame:
     """What JSD to the model's attention allows without any model: `ceiling`; ceiling_permutation, the same among
     permutations of the model's own weights, see `mirrored`; and max_attention, by which documents are grouped."""
-    moved = jsd_ragged(mirrored(traces), traces.attention, traces.offsets)
+    moved = apart(mirrored(traces), traces.attention, traces.offsets)
     return table(traces, ceiling=ceiling(traces), ceiling_permutation=moved, max_attention=traces.max_attention)
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
 from numpy import ndarray
+from numpy.typing import ArrayLike
 
+from attn_core import checks
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces, chunks
@@ -55,14 +57,10 @@ def correlation(traces: Traces, seed: int = 0) -> pd.DataFrame:
     Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks but gives 0/0
     where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
     """
-    scores = {"attention": traces.score}
+    sizes = {"gradient": traces.gradient, "norm": traces.gradient_norm, "loo": traces.leave_one_out}
+    scores = {name: np.abs(size) for name, size in sizes.items() if size is not None}
+    scores["attention"] = traces.score
     scores["random"] = random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0]
-    if traces.gradient is not None:
-        scores["gradient"] = np.abs(traces.gradient)
-    if traces.gradient_norm is not None:
-        scores["norm"] = traces.gradient_norm
-    if traces.leave_one_out is not None:
-        scores["loo"] = np.abs(traces.leave_one_out)
     columns = {}
     for a, b in PAIRS:
         if a in scores and b in scores:
@@ -72,7 +70,7 @@ def correlation(traces: Traces, seed: int = 0) -> pd.DataFrame:
     return table(traces, **columns)
 
 
-def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+def kendall_ragged(x: ArrayLike, y: ArrayLike, offsets: ArrayLike) -> tuple[ndarray, ndarray]:
     """Kendall's tau-b and two-sided p within each of D documents laid end to end (Kendall 1938).
 
     Parameters
@@ -89,6 +87,9 @@ def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, n
         discordant (or concordant), otherwise the normal approximation with tie correction; NaN where a vector is
         constant, has fewer than two entries or a NaN.
     """
+    x = checks.numbers("x", x, None, finite=False)
+    y = checks.numbers("y", y, len(x), finite=False)
+    offsets = checks.bounds(offsets, len(x))
     lengths = np.diff(offsets)
     tau, p = np.empty((2, len(lengths)))
     for rows, _ in chunks(lengths**2, AT_ONCE):
@@ -129,7 +130,7 @@ def kendall(x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
         p[row] = exact_p(n, int(fewer[row]))
 
     constant = (x_tied == pairs) | (y_tied == pairs)
-    undefined = constant | np.isnan(x + y).any(axis=1)
+    undefined = constant | (np.isnan(x) | np.isnan(y)).any(axis=1)
     tau[undefined] = np.nan
     p[undefined] = np.nan
     return np.clip(tau, -1.0, 1.0), p

@@ -8,6 +8,8 @@ import numpy as np
 import scipy  # its parts are loaded when first used
 from numpy import ndarray
 
+from attn_core import checks
+
 GOLDEN = 0x9E3779B97F4A7C15
 PURPOSES = (
     "random scores",
@@ -39,6 +41,7 @@ def mix(word: ndarray) -> ndarray:
 
 def keys(seed: int, purpose: str, doc_id: ndarray) -> ndarray:
     """Start of each document's stream, (D,) uint64."""
+    checks.whole("seed", seed)
     start = np.array([seed % 2**64], dtype=np.uint64)
     purpose_word = np.array([PURPOSES.index(purpose) + 1])
     for word in (purpose_word, np.asarray(doc_id)):

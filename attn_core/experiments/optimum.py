@@ -17,9 +17,8 @@ import pandas as pd
 import scipy  # its parts are loaded when first used
 from numpy import ndarray
 
-from attn_core.errors import AttnError
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
-from attn_core.measures import LN2, jsd_point, tvd
+from attn_core.measures import LN2, jsd_point, variation
 from attn_core.traces import Traces, each_alone, maxima, one_logit, probabilities, sigmoid, totals
 
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
@@ -94,14 +93,10 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     Raises
     ------
     AttnError
-        Several logits, see `one_logit`; a score or contribution that is not finite.
+        Several logits, see `one_logit`.
     """
     s, bias = one_logit(traces)
     z = totals(traces.attention * s, traces.offsets)
-    broken = traces.doc_id[~np.isfinite(z)]
-    if len(broken):
-        raise AttnError(f"document {broken[0]} has scores or contributions that are not finite; trace its run again")
-
     low, high = slab(traces, epsilon)
     vertices = []
     for row, (start, stop) in enumerate(pairwise(traces.offsets)):
@@ -220,7 +215,7 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
             c_j = contribution[pairs.j[batch]]
             context = w * c_i + (1 - w) * c_j
             outputs = probabilities(traces.decoded(context, np.array([row])))
-            change = tvd(outputs, traces.outputs[row])
+            change = variation(outputs, traces.outputs[row])
             within = np.flatnonzero(change <= epsilon + ROUNDING)
             if len(within):
                 best[row] = pairs.jsd[batch][within[0]]

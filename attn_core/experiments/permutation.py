@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from attn_core.errors import AttnError
+from attn_core import checks
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.measures import tvd
+from attn_core.measures import variation
 from attn_core.traces import Traces, probabilities
 
 CHUNK = 1 << 15
@@ -35,8 +35,7 @@ def permutation(traces: Traces, count: int = 100, seed: int = 0) -> pd.DataFrame
         Columns median_change (the median of an even count is the mean of the two middle values) and max_attention,
         the largest weight of the document.
     """
-    if count < 1:
-        raise AttnError(f"count must be at least 1 permutation, got {count}")
+    checks.whole("count", count, 1)
     median = np.empty(len(traces))
     for rows, tokens in traces.equal_lengths(CHUNK // count):  # (B,), (B, n)
         n = tokens.shape[1]
@@ -45,6 +44,6 @@ def permutation(traces: Traces, count: int = 100, seed: int = 0) -> pd.DataFrame
         permuted = traces.attention[tokens].ravel()[order]
         context = np.matmul(permuted, traces.contribution[tokens].astype(float))  # (B, count, K or M)
         outputs = probabilities(traces.decoded(context, rows[:, None]))
-        change = tvd(outputs, traces.outputs[rows, None])  # (B, count)
+        change = variation(outputs, traces.outputs[rows, None])  # (B, count)
         median[rows] = np.median(change, axis=1)
     return table(traces, median_change=median, max_attention=traces.max_attention)

@@ -20,7 +20,7 @@ from numpy import ndarray
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Arrays, Traces, attending_only, decisions, probabilities, totals
+from attn_core.traces import Arrays, Traces, totals
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
@@ -77,6 +77,8 @@ def removals(
     Documents of one item are in the table; the paper leaves them out. Deviations: double precision throughout (the
     authors decode in single precision), one random order (they draw five and plot the first).
     """
+    if unknown := {*rankings} - {*RANKINGS}:
+        raise AttnError(f"unknown ranking '{min(unknown)}'; give a list of {', '.join(RANKINGS)}")
     model = by_class(traces)
     values = ranking_values(model, seed)
     bias_flips = model.bias.argmax() != model.predicted  # (D,) does the zero vector decode to another class?
@@ -222,27 +224,3 @@ def sum_from_back(values: ndarray) -> ndarray:
     """Along axis 1: at j the sum of the values from j on."""
     from_back = values[:, ::-1].cumsum(axis=1)
     return from_back[:, ::-1]
-
-
-def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
-    """One document's whole removal sequence: position, removed (0 to n), mass, label, p (of the original label).
-
-    position: the item that goes at this step (-1 at step 0). The last row is the zero vector; 'random' is of seed 0.
-    """
-    document = by_class(traces.take([row]))
-    (block,) = equal_length_blocks(document)
-    order = removal_order(block, ranking, ranking_values(document))[0]
-
-    removed = np.arange(len(order) + 1)
-    left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves
-    attentions = [attending_only(document, items) for items in left]
-    logits = np.concatenate([document.logits_under(attention) for attention in attentions])
-    return pd.DataFrame(
-        {
-            "position": np.append(-1, order),
-            "removed": removed,
-            "mass": np.append(0.0, document.attention[order].cumsum()),
-            "label": decisions(logits),
-            "p": probabilities(logits)[:, document.predicted[0]],
-        }
-    )

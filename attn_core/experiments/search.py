@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy import ndarray
+from numpy.typing import ArrayLike
 
-from attn_core import fast
+from attn_core import checks, fast
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
-from attn_core.measures import jsd_ragged, tvd
+from attn_core.measures import apart, variation
 from attn_core.traces import Traces, has_one_logit, one_logit, probabilities
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def search(
     steps: int = 500,
     lr: float = 0.01,
     seed: int = 0,
-    starts: ndarray | None = None,
+    starts: ArrayLike | None = None,
     progress: bool | None = None,
 ) -> ndarray:
     """k adversarial attention distributions per document, as the authors search for them.
@@ -88,16 +89,16 @@ def search(
     models). Text pairs and three classes or more: it sees sum_c |p'_c - p_c|, twice the TVD, as in the authors' code.
     The fast form computes in single precision.
     """
-    if k < 1 or steps < 0:
-        raise AttnError(f"k must be at least 1 and steps at least 0, got {k} and {steps}")
+    checks.whole("k", k, 1)
+    checks.whole("steps", steps)
     if objective not in ("jsd", "kl"):
         raise AttnError(f"unknown objective '{objective}'; known: jsd, kl")
     if starts is None:
         starts = NOISE * random.normals(seed, "starts", traces.doc_id, traces.offsets, k)
-    elif np.shape(starts) != (k, len(traces.score)):
-        raise AttnError(f"starts must be (k, tokens) = {(k, len(traces.score))}, got {np.shape(starts)}")
+    starts = checks.numbers("starts", starts, k, len(traces.score))
     if diversity is None:
         diversity = 1.0 / k**2
+    checks.numbers("penalty, margin, diversity and lr", [penalty, margin, diversity, lr], 4)
     if fast.enabled():
         from attn_core.fast.search import search as fast_search
 
@@ -161,11 +162,11 @@ def output_changes(traces: Traces, weights: ndarray) -> ndarray:
     moved = []
     for attention in weights:
         outputs = probabilities(traces.logits_under(attention))
-        moved.append(tvd(outputs, traces.outputs))
+        moved.append(variation(outputs, traces.outputs))
     return np.stack(moved)
 
 
-def select(traces: Traces, weights: ndarray, epsilon: float) -> pd.DataFrame:
+def select(traces: Traces, weights: ArrayLike, epsilon: float) -> pd.DataFrame:
     """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
     Parameters
@@ -184,9 +185,9 @@ def select(traces: Traces, weights: ndarray, epsilon: float) -> pd.DataFrame:
         JSD 0, which always qualifies.
     """
     check_epsilon(epsilon)
-    weights = np.atleast_2d(weights)
+    weights = checks.weights("weights", np.atleast_2d(weights), traces.offsets)
     moved = output_changes(traces, weights)  # (k, D)
-    jsd = jsd_ragged(weights, traces.attention, traces.offsets)
+    jsd = apart(weights, traces.attention, traces.offsets)
     jsd = np.where(moved <= epsilon + ROUNDING, jsd, 0.0)
 
     adversary = jsd.argmax(axis=0)

@@ -1,9 +1,6 @@
 """Erasing one item: the top item of a ranking against a random other. Serrano and Smith 2019, section 4."""
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -14,7 +11,7 @@ from attn_core.experiments.adversarial import shuffles
 from attn_core.experiments.removal import by_class, ranking_values
 from attn_core.experiments.tables import table
 from attn_core.measures import jsd
-from attn_core.traces import Traces, attending_only, chunks, decisions, each_without, probabilities, totals
+from attn_core.traces import Traces, attending_only, decisions, each_without, probabilities, totals
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""
@@ -24,12 +21,6 @@ RULES = ("coded", "described")
 
 ALL_ORDERS = 6
 """Items up to which a document's weights are permuted in all orders."""
-
-ORDERS = 200
-"""Random orders for a longer document."""
-
-ITEMS = 1 << 19
-"""Items of permuted documents held at once."""
 
 
 def other_item(top: ndarray, n: ndarray, uniform: ndarray, rule: str) -> ndarray:
@@ -47,7 +38,8 @@ def other_item(top: ndarray, n: ndarray, uniform: ndarray, rule: str) -> ndarray
 def logits_without(traces: Traces, items: ndarray) -> ndarray:
     """Logits (D, K) when of each document one of `items` (D,), places among all tokens, is erased."""
     kept = np.arange(len(traces.score)) != items[traces.owner]
-    return traces.logits_under(attending_only(traces, kept))
+    context = traces.contexts_under(attending_only(traces, kept))
+    return traces.decoded(context, np.arange(len(traces)))
 
 
 def single(traces: Traces, seed: int = 0) -> pd.DataFrame:
@@ -106,31 +98,6 @@ def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
     """
     score = traces.score[shuffles(seed, "shuffle", traces)]
     return replace(traces, score=score, gradient=None, leave_one_out=None)
-
-
-def over_permutations(traces: Traces, test: Callable[[Traces], ndarray], seed: int = 0) -> ndarray:
-    """The expectation (D,) of a test's number of each document when its weights are permuted.
-
-    test: Traces of D documents -> (D,). Documents of up to ALL_ORDERS items: exact, the mean over all orders; longer
-    ones: over ORDERS random orders, drawn from (seed, doc_id). Gradients and leave-one-out are dropped, as in
-    `weights_dealt_anew`, of which this is the expectation. Not in the paper.
-    """
-    bare = replace(traces, gradient=None, leave_one_out=None)
-    expected = np.empty(len(traces))
-    most_orders = math.factorial(ALL_ORDERS)
-    for rows, n in chunks(traces.lengths, ITEMS // most_orders):
-        items = traces.offsets[rows, None] + np.arange(n)  # (B, n)
-        if n <= ALL_ORDERS:
-            orders = np.array(list(permutations(range(n))))[None]  # (1, n!, n)
-        else:
-            offsets = n * np.arange(len(rows) + 1)
-            uniform = random.uniforms(seed, "deals", traces.doc_id[rows], offsets, ORDERS)  # (ORDERS, B * n)
-            orders = uniform.reshape(ORDERS, *items.shape).argsort(axis=2).swapaxes(0, 1)  # (B, ORDERS, n)
-        count = orders.shape[1]
-        score = np.take_along_axis(traces.score[items][:, None], orders, axis=2)  # (B, count, n)
-        permuted = replace(bare.take(np.repeat(rows, count)), score=score.reshape(-1))
-        expected[rows] = test(permuted).reshape(-1, count).mean(axis=1)
-    return expected
 
 
 def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, float]:

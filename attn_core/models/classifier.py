@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attn_core import checks
 from attn_core.errors import AttnError, one_line
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.encoders import ENCODERS, Encoder
@@ -144,14 +145,8 @@ def build_encoder(name: Named, vectors: np.ndarray, hidden: int | None) -> Encod
 
 
 def trainable(vectors: np.ndarray) -> nn.Embedding:
-    """Word vectors to be trained, a copy of these (V, E); AttnError where one is not finite."""
-    if np.ndim(vectors) != 2:
-        raise AttnError(f"the embedding must be a table of words and numbers, not {np.ndim(vectors)}-dimensional")
-    unfit = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-    if len(unfit):
-        raise AttnError(
-            f"word vectors hold NaN or infinity in row {unfit[0]}; every vector must be finite, check the vector file"
-        )
+    """Word vectors to be trained, a copy of these (V, E)."""
+    checks.numbers("the embedding, a table of word vectors,", vectors, None, None)
     return nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=torch.float32), freeze=False, padding_idx=0)
 
 
@@ -197,10 +192,7 @@ def filled(build_unfilled: Callable[[], Model], title: str, arrays: Arrays) -> M
         hint = "name its encoder and attention, or rename: classifier.to_arrays shows names and shapes of such a model"
         raise AttnError(f"the arrays do not describe a {title}: {reason}; {hint}") from error
     for name, values in model.state_dict().items():  # float32 by now
-        if count := int((~values.isfinite()).sum()):
-            raise AttnError(
-                f"{name} has NaN or infinity in {count:,} of {values.numel():,} numbers; it must be finite in float32"
-            )
+        checks.numbers(f"{name} in float32", values, ...)
         if name.endswith("embedding.weight") and values[0].any():
             raise AttnError(
                 f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put a row of "

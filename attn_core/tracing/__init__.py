@@ -99,6 +99,7 @@ def trace(
     >>> traces.attention.shape, len(traces.words(0)), traces.leave_one_out.shape
     ((12,), 4, (12,))
     """
+    model = getattr(model, "module", model)  # type: ignore[assignment]  # of torch's DataParallel
     spell = partial(documents.words, vocabulary=vocabulary) if vocabulary else None
     if isinstance(model, Hierarchical):
         deleted = np.arange(len(documents) if leave_one_out else 0)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from attn_core import checks
 from attn_core.documents import Documents, pad, take_ragged
 from attn_core.errors import AttnError
 from attn_core.models.classifier import Classifier, Tensors
@@ -15,45 +16,19 @@ from attn_core.models.paired import Paired
 
 
 def check_ids(documents: Documents, embedding: nn.Embedding, outputs: int) -> None:
-    """AttnError unless all are arrays of whole numbers, offsets cut the ids, there is a label and a doc_id for each
-    text, every label is a class of a model with so many outputs, and every id has a vector."""
-    for name in ("ids", "offsets", "labels", "doc_ids"):
-        values = getattr(documents, name)
-        plain = isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values)
-        if not plain or values.dtype.kind not in "iu" or values.ndim != 1:
-            kind = f"{type(values).__name__} {getattr(values, 'dtype', '')}".strip()
-            raise AttnError(f"{name} must be one row of whole numbers, none masked, not {kind}; make an array of int64")
-    texts = len(documents.offsets) - 1
-    tokens = len(documents.ids)
-    first, last = documents.offsets[[0, -1]]
-    if first != 0 or last != tokens or (documents.lengths < 0).any():
-        raise AttnError(
-            f"offsets must rise from 0 to the number of ids, {tokens}; they go from {first} to {last}: make them with "
-            "np.cumsum of the lengths"
-        )
-    for name in ("labels", "doc_ids"):
-        values = getattr(documents, name)
-        if len(values) != texts:
-            raise AttnError(f"{len(values)} {name} for {texts} texts; give one for each")
-    classes = max(2, outputs)
-    beyond = np.flatnonzero((documents.labels < 0) | (documents.labels >= classes))
-    if len(beyond):
-        row = beyond[0]
-        raise AttnError(
-            f"document {documents.doc_ids[row]} has the label {documents.labels[row]}; this model's classes are 0 to "
-            f"{classes - 1}"
-        )
-    unknown = np.flatnonzero((documents.ids < 0) | (documents.ids >= embedding.num_embeddings))
-    if len(unknown):
-        row = np.searchsorted(documents.offsets, unknown[0], side="right") - 1
-        raise AttnError(
-            f"document {documents.doc_ids[row]} has the token id {documents.ids[unknown[0]]}; this model's table has "
-            f"rows 0 to {embedding.num_embeddings - 1}: encode the texts with the model's own vocabulary"
-        )
+    """AttnError unless offsets cut the ids, there is a label and a doc_id for each text, every label is a class of a
+    model with so many outputs, and every id has a vector."""
+    texts = len(checks.bounds(documents.offsets, np.size(documents.ids))) - 1
+    words = embedding.num_embeddings
+    checks.indices("ids", documents.ids, words, None, "encode the texts with the model's own vocabulary")
+    checks.indices("labels", documents.labels, max(2, outputs), texts, "give one of the model's classes for each text")
+    checks.indices("doc_ids", documents.doc_ids, 2**63, texts, "give each text's row in its source")
 
 
-def check(model: Classifier | Paired, documents: Documents) -> None:
+def check(model: Classifier | Paired | Hierarchical, documents: Documents) -> None:
     """`check_ids` of all texts that the model reads."""
+    if isinstance(model, Hierarchical):
+        return check_ids(documents, model.embedding, model.decoder.out_features)
     check_ids(documents, model.encoder.embedding, model.outputs)
     if isinstance(model, Paired):
         if documents.query_ids is None:

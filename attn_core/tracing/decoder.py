@@ -10,7 +10,7 @@ from attn_core.documents import Documents, pad
 from attn_core.models.classifier import Classifier, output_slope
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
-from attn_core.traces import Arrays, Traces, maxima
+from attn_core.traces import Arrays, Traces
 
 QUERIES = 512
 """Second texts read side by side."""
@@ -60,20 +60,18 @@ class Decoder:
         return (1 - hidden) * (1 + hidden) * (slope @ self.queries.readout)
 
     def traces(self, documents: Documents, offsets: np.ndarray, arrays: Arrays) -> Traces:
-        """Traces of the tokens at offsets (D + 1,) from their arrays; the largest score of a document becomes 0."""
-        largest = maxima(arrays["score"], offsets)
-        arrays["score"] -= np.repeat(largest, np.diff(offsets))
-        traces = Traces(
+        """Traces of the tokens at offsets (D + 1,) from their arrays."""
+        queries = self.queries
+        pairs = {} if queries is None else {"query": queries.hidden, "readout": queries.readout}
+        return Traces(
             documents.doc_ids,
             documents.labels,
             offsets.astype(np.int64),
             **arrays,
             bias=to_numpy(self.bias),
             allowed=documents.allowed(len(self.bias)),
+            **{name: to_numpy(values) for name, values in pairs.items()},
         )
-        if self.queries is None:
-            return traces
-        return replace(traces, query=to_numpy(self.queries.hidden), readout=to_numpy(self.queries.readout))
 
 
 def to_numpy(values: Tensor) -> np.ndarray:

@@ -11,7 +11,7 @@ from attn_core.documents import Documents, flat
 from attn_core.models.classifier import Tensors, output_slope
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.traces import Traces, cut, output_change, with_ties
-from attn_core.tracing.arguments import check_ids, evaluating
+from attn_core.tracing.arguments import check, evaluating
 from attn_core.tracing.chunks import over_chunks
 from attn_core.tracing.decoder import decoder_of
 
@@ -38,7 +38,7 @@ def trace_items(
     depend on other sentences); of the documents `deleted` (rows) alone, NaN elsewhere, where an item is the only one
     and in documents of more than MOST_ITEMS. name: of the texts, for errors.
     """
-    check_ids(documents, model.embedding, model.decoder.out_features)
+    check(model, documents)
     texts = flat(documents, model.sentence is not None, name)
     items = np.diff(texts.items)  # (D,)
     decoder = decoder_of(model, documents)

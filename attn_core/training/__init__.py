@@ -19,11 +19,12 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from attn_core import checks
 from attn_core.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.traces import Arrays as Arrays
 from attn_core.traces import cut
-from attn_core.tracing import forward, inputs
+from attn_core.tracing import check, forward, inputs
 
 TIDIED = 50
 """Batches of an epoch after which memory that lies free is given back, and at its end; not of fewer, where it costs a
@@ -64,6 +65,9 @@ class BatchLoss(NamedTuple):
 def train(model: nn.Module, splits: Mapping[str, Documents], recipe: Any, seed: int, **further: Any) -> Trained:
     """Train a model in place by `JainWallace`, `SerranoSmith` or `Adversary`, with torch seeded; it keeps the weights
     that were chosen on the development set. further: what the recipe's `train` takes besides."""
+    checks.whole("seed", seed)
+    for documents in splits.values():
+        check(model, documents)
     torch.manual_seed(seed)
     trained = recipe.train(model, splits, seed, **further)
     model.load_state_dict({name: torch.tensor(array) for name, array in trained.weights["dev"].items()})

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attn_core import checks
 from attn_core.documents import Documents, batches
 from attn_core.models.classifier import Classifier, to_arrays
 from attn_core.models.paired import Paired
@@ -101,7 +102,10 @@ class JainWallace(Schedule):
             Weights by selection, 'dev' and 'test'; a row an epoch.
         """
         texts = documents = splits["train"]
-        imposed = imposed or {}
+        imposed = {
+            name: checks.weights("imposed", values, splits[name].word_offsets)
+            for name, values in (imposed or {}).items()
+        }
         weight = positive_weight(documents) if self.class_weights else 1.0
         start(model)
         optimiser = adam(model, self.learning_rate, self.decay, penalty.parameters if penalty else ())

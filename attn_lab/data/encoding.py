@@ -150,7 +150,10 @@ class Arrays:
         for name, value in self.options.items():
             if value != self.parameters[name].default:
                 marks.append(f"{name}={value}")
-        return files.cache_folder() / "arrays" / "-".join([self.entry.name, *marks])
+        name = "-".join([self.entry.name, *marks])
+        if len(name.encode()) > 200:
+            name = f"{self.entry.name}-{files.digest(marks)}"
+        return files.cache_folder() / "arrays" / name
 
     def source(self) -> dict[str, str] | None:
         """What tells the files at hand from others; None where one is missing."""

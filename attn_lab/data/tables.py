@@ -16,7 +16,9 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pandas
+import pyarrow.compute
 import pyarrow.feather
 import pyarrow.parquet
 
@@ -227,16 +229,44 @@ def read_table(
     return table
 
 
+FRAMES = (0xFD2FB528, 0x184D2204, *range(0x184D2A50, 0x184D2A60))
+"""With these four bytes packed parts of a Feather file begin; before them stands how many bytes they unpack to."""
+
+
 def _arrow(path: Path) -> pyarrow.Table:
-    """A file of Apache's; the index that a user's table may bring along is a column like others."""
+    """A file of Apache's; the index that a user's table may bring along is a column like others. What it holds unpacked
+    is counted first, and each text as often as it is named."""
     with unpacked(path, "rb") as file:
-        source = pyarrow.BufferReader(file.read())
+        source = pyarrow.py_buffer(file.read())
+    bounded = official.limited(path)
     if ending(path) == ".feather":
-        return pyarrow.feather.read_table(source)
-    about = pyarrow.parquet.read_metadata(source)
-    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-    official.limited(path).count(max(size, about.num_rows * about.num_columns))
-    return pyarrow.parquet.read_table(source, partitioning=None)
+        words = np.frombuffer(source, "<u8", len(source) // 8)
+        sizes = words[:-1][np.isin(words[1:] % 2**32, FRAMES)]
+        bounded.count(int(sizes[sizes < 2**40].sum()))
+        table = pyarrow.feather.read_table(source)
+    else:
+        about = pyarrow.parquet.read_metadata(pyarrow.BufferReader(source))
+        groups = [about.row_group(i) for i in range(about.num_row_groups)]
+        parts = [group.column(j) for group in groups for j in range(about.num_columns)]
+        widths = [max(about.schema.column(j).length or 1, 1) for j in range(about.num_columns)] * len(groups)
+        if any("DELTA_BYTE_ARRAY" in part.encodings for part in parts):
+            raise ValueError("it is of an encoding that may hold more than it says; save it anew, as CSV")
+        values = sum(part.num_values * width for part, width in zip(parts, widths, strict=True))
+        bounded.count(max(values, sum(part.total_uncompressed_size for part in parts)))
+        texts = [part.path_in_schema for part in parts if part.physical_type == "BYTE_ARRAY"]
+        reader = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source), read_dictionary=texts)
+        table = reader.read(use_threads=False)
+    return pyarrow.table([_counted(column, bounded) for column in table.columns], table.column_names)
+
+
+def _counted(column: pyarrow.ChunkedArray, bounded: official.Limited) -> pyarrow.ChunkedArray:
+    """A column, of categories the texts that they name, counted."""
+    if not pyarrow.types.is_dictionary(column.type):
+        return column
+    for chunk in column.chunks:
+        sizes = pyarrow.compute.binary_length(chunk.dictionary.cast(pyarrow.large_binary(), safe=False))
+        bounded.count(pyarrow.compute.sum(sizes.take(chunk.indices)).as_py() or 0)
+    return pyarrow.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type)
 
 
 def _json_rows(text: str) -> list | dict:

@@ -8,9 +8,11 @@ Nothing but `version` tells that somebody's code has changed: it is part of the 
 none are trained anew each time and kept nowhere.
 """
 
+import math
 import os
 import re
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +23,7 @@ from safetensors.numpy import load_file
 from attn_core.errors import AttnError, one_line
 from attn_core.traces import Arrays
 from attn_lab.data import catalogue, encoding
+from attn_lab.data.official import limited
 
 VERSIONS: dict[str, dict[str, str]] = {
     "corpus": encoding.VERSIONS,
@@ -176,13 +179,18 @@ def read_file(path: Path) -> dict:
     if not path.is_file():
         raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
     try:
-        if path.suffix == ".npz":
-            return dict(np.load(path))
         if path.suffix == ".safetensors":
             return load_file(path)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                limited(path).count(sum(member.file_size for member in packed.infolist()))
+        if path.suffix == ".npz":
+            return dict(np.load(path))
         import torch
 
-        return dict(torch.load(path, map_location="cpu", weights_only=True))
+        weights = dict(torch.load(path, map_location="cpu", weights_only=True))
+        limited(path).count(sum(math.prod(np.shape(value)) for value in weights.values()))  # one stored may be many
+        return weights
     except Exception as error:  # each library has its own
         reason = f"cannot read weights from {path}: {one_line(error)}"
         raise AttnError(f"{reason}; save model.state_dict() as .safetensors") from error

@@ -183,7 +183,7 @@ def traced(arrays: Arrays, ids: ndarray) -> Traces:
         doc_id=zero,
         label=zero,
         offsets=np.array([0, n]),
-        score=reading.scores[:, 0] - reading.scores.max(),
+        score=reading.scores[:, 0],
         contribution=reading.contributions,
         bias=arrays["decoder.bias"],
     )

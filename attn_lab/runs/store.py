@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pandas as pd
@@ -401,7 +402,7 @@ def commit(folder: Path, label: str, files: Mapping[str, bytes | None]) -> None:
     try:
         for number, (name, content) in enumerate(files.items()):
             # "/" may not stand in a name; an empty file stands for one that goes.
-            (stage / f"{number:04d} {name.replace('/', ' ')}").write_bytes(content or b"")
+            (stage / f"{number:04d} {quote(name, safe='')}").write_bytes(content or b"")
         os.chmod(stage, 0o755)  # mkdtemp makes folders private; a cache may be shared
         os.rename(stage, folder / f"{DECIDED}{stage.name}")
     except BaseException:
@@ -412,19 +413,27 @@ def commit(folder: Path, label: str, files: Mapping[str, bytes | None]) -> None:
 
 def settle(folder: Path) -> None:
     """Move what writers have decided to its place, theirs who were killed, too. Several processes may do so at once:
-    each file is moved by one of them, and all go in the same order. Nothing leaves the folder, which may be shared."""
+    each file is moved by one of them, and all go in the same order. Nothing leaves the folder, which may be shared;
+    what cannot be moved, by who may read alone or to a full disk, stays where it is."""
     for decided in sorted(folder.glob(f"{DECIDED}*")):
-        with suppress(PermissionError):  # of a reader who may not write here
-            for path in sorted(decided.glob("*")):
-                target = folder.joinpath(*path.name.replace("..", "").split(" ")[1:])
+        with suppress(OSError):
+            for path in sorted(decided.iterdir()):
                 with suppress(FileNotFoundError):  # moved by another
-                    target.parent.mkdir(exist_ok=True)
-                    if path.stat().st_size:
-                        os.replace(path, target)
-                    else:
-                        target.unlink(missing_ok=True)
-                        path.unlink()
-            shutil.rmtree(decided, ignore_errors=True)
+                    put_in_place(path, folder / unquote(path.name.partition(" ")[2]).replace("..", ""))
+            decided.rmdir()
+
+
+def put_in_place(path: Path, target: Path) -> None:
+    """Move a file, to another disk, too, where a folder is a link to one; an empty one stands for a file that goes."""
+    target.parent.mkdir(exist_ok=True)
+    if not path.stat().st_size:
+        target.unlink(missing_ok=True)
+    elif path.stat().st_dev == target.parent.stat().st_dev:
+        return os.replace(path, target)
+    else:
+        with replacing(target) as file:
+            file.write(path.read_bytes())
+    path.unlink()
 
 
 def staging(folder: Path, label: str) -> Path:
@@ -445,7 +454,10 @@ def sweep_away(folder: Path) -> None:
 
 def remove_half_written(folder: Path, pattern: str = "**/.*@*") -> None:
     """Remove what dead writers have left half-written, of other machines that share the folder what is a week old."""
-    for stage in list(folder.glob(pattern)):
+    stages: list[Path] = []
+    with suppress(OSError):  # a folder that is gone by now: its owner removes it
+        stages += folder.glob(pattern)
+    for stage in stages:
         writer, _, machine = stage.name[1:].partition(".")[0].partition("@")
         with suppress(OSError):  # just finished, or another user's
             old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600

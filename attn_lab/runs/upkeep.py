@@ -81,7 +81,7 @@ def only_writer(folder: Path):
     return FileLock(folder / ".lock")
 
 
-BESIDE = ("reported/*.csv*", "measured/[!.]*.*", "examples/[!.]*.*", "people/*.csv")
+BESIDE = ("reported/[!.]*.*", "measured/[!.]*.*", "examples/[!.]*.*", "people/*.csv")
 """What is sealed with an archive that lies in data/: what lies beside it there, of which pages print numbers."""
 
 
@@ -99,7 +99,7 @@ def digests(folder: Path) -> dict[str, str]:
             sums[name] = sha256(path)
     for pattern in BESIDE if (folder.parent / "reported").is_dir() else ():
         for path in folder.parent.glob(pattern):
-            sums[f"../{path.parent.name}/{path.name}"] = sha256(path)
+            sums[f"../{path.relative_to(folder.parent).as_posix()}"] = sha256(path)
     return sums
 
 

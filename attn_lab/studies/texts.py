@@ -18,6 +18,9 @@ LEAST = 5
 MOST_HELD_OUT = 1_000
 """Texts of a drawn dev, and of a drawn test split: reading one takes the square of its length."""
 
+UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
+"""Signs without width."""
+
 FOLDS = range(3, 11)
 SPLITS = ("train", "dev", "test")
 MEANT = dict.fromkeys(("val", "valid", "validation", "develop", "development"), "dev")
@@ -176,7 +179,7 @@ def as_written(values: pd.Series, where: str) -> pd.Series:
 
 def normal_form(text: str) -> str:
     """What is the same in two texts that differ in case, blanks or Unicode's form."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", text).translate(UNSEEN).casefold().split())
 
 
 # ---- rows that are left out, each (rows) -> bool a row ---------------------------------------------------------------

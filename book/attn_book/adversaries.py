@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from attn_book import derived
+from attn_book.corrected import holm
 from attn_book.guides import seed_p
 from attn_book.scorecard import reported
 from attn_core.experiments.distance import HALVED
 from attn_core.measures import (
     LEVEL,
     crossed_interval,
-    holm,
     seed_interval,
 )
 from attn_lab import Run, obtain, over_seeds

@@ -1,22 +1,29 @@
 """Numbers that follow from stored ones: `of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with
 each paper's rules (statements, contrasts of guides, read-offs of curves, counts)."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
+import scipy  # its parts are loaded when first used
+from numpy import ndarray
+from numpy.typing import ArrayLike
 
 from attn_book.fasttext import fasttext, in_pairs, newest
 from attn_book.guides import SOURCES, guides_of
 from attn_book.words import ENCODERS, SETS
 from attn_core.experiments import distance
-from attn_core.experiments.removal import NEVER
-from attn_core.experiments.search import search
-from attn_core.experiments.single import over_permutations
-from attn_core.measures import bootstrap_interval, crossed_interval
-from attn_core.traces import Traces
+from attn_core.experiments import draws as random
+from attn_core.experiments.removal import NEVER, by_class, equal_length_blocks, ranking_values, removal_order
+from attn_core.experiments.search import output_changes, search
+from attn_core.experiments.single import ALL_ORDERS
+from attn_core.measures import bootstrap_interval, crossed_interval, jsd_ragged
+from attn_core.traces import Traces, attending_only, chunks, decisions, probabilities
 from attn_lab import obtain
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.more.tables import attention_bin
@@ -54,6 +61,12 @@ COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size"
 NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "guides"]
 """What may be said of a rule besides its numbers: an interval not over seeds, why there is no number, documents,
 models behind the seeds."""
+
+ORDERS = 200
+"""Random orders for a longer document."""
+
+ITEMS = 1 << 19
+"""Items of permuted documents held at once."""
 
 Stored = tuple[pd.DataFrame, pd.DataFrame]
 """What is stored for the rules of one paper: numbers, with the columns PLACE, seed, value, n (documents); and by rule
@@ -417,7 +430,7 @@ def seed_tables(corpus: str) -> list[pd.DataFrame]:
 
 @cache
 def searched(corpus: str) -> pd.DataFrame | None:
-    """The per-document search (`distance.searched`) on the traces of the base of seed 10, kept; None without these."""
+    """The per-document search (`per_search`) on the traces of the base of seed 10, kept; None without these."""
     folder = store.archive_folder()
     models = classifiers(corpus)
     first = models[models["seed"] == SEEDS[0]]
@@ -427,7 +440,7 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
     def search_now() -> pd.DataFrame:
         traces = store.read_traces(folder, keys[0])
-        return distance.searched(traces, search(traces))
+        return per_search(traces, search(traces))
 
     return index.kept(f"searched-{keys[0]}", store.traces_digest(folder, keys[0]), search_now)
 
@@ -512,6 +525,19 @@ def of_best(corpus: str, curve: pd.DataFrame) -> pd.DataFrame:
     return named_rows(values).assign(corpus=corpus)
 
 
+def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
+    """TVD where the line through a curve's points, in the order given, passes JSD `at`; NaN where it does not.
+
+    The papers join adversaries in the order of lambda, so a line may pass several times; then the mean counts.
+    """
+    values = []
+    for piece in pairwise(zip(jsd, tvd, strict=True)):
+        (left, first), (right, second) = sorted(piece)
+        if left <= at <= right and left < right:
+            values.append(np.interp(at, [left, right], [first, second]))
+    return float(np.mean(values)) if values else np.nan
+
+
 def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.DataFrame:
     """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points.
     curve: of `adversaries`. asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
@@ -523,11 +549,11 @@ def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.Data
         read = {}
         for name in asked:
             if name.startswith("curve_at_"):
-                read[name] = distance.tvd_at(*line, float(name.removeprefix("curve_at_")))
+                read[name] = tvd_at(*line, float(name.removeprefix("curve_at_")))
         for name, table in models.items():
             if table is not None:
                 point = table[["jsd", "tvd"]].mean()
-                read[f"{name}_off_curve"] = point["tvd"] - distance.tvd_at(*line, point["jsd"])
+                read[f"{name}_off_curve"] = point["tvd"] - tvd_at(*line, point["jsd"])
         away = points["tvd"][points["divergence"] > 0]
         read["seeds_off_curve"] = tvd_of_seeds - away.head(1).mean()  # the least divergence; NaN where there is none
         rows += [(name, seed, distance.HALVED * value) for name, value in read.items()]
@@ -557,14 +583,14 @@ DOCUMENTS = {
     "jsd_of_search": "two",
     "tvd_halved_of_search": "tvd",
 }
-"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`; Figure 5 takes the JSD."""
+"""What is asked of documents -> column of `per_instance` or `per_search`; Figure 5 takes the JSD."""
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
     """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents."""
     seeds = seed_tables(corpus)
     tables = {
-        "seeds": distance.per_instance(seeds) if seeds else None,
+        "seeds": per_instance(seeds) if seeds else None,
         "search": searched(corpus),
     }
     notes = {}
@@ -597,3 +623,94 @@ def in_group(rows: pd.DataFrame, rule) -> pd.DataFrame:
     if rule.bin != "all":
         rows = rows[attention_bin(rows["max_attention"]) == rule.bin]
     return rows
+
+
+def partial_rank(x: ArrayLike, y: ArrayLike, *covariates: ArrayLike) -> float:
+    """Spearman's correlation of x and y (D,) net of covariates (D,), of their ranks' residuals on the covariates'
+    ranks.
+
+    0 says that, where the covariates are equal, x tells nothing of y; NaN where nothing is left of x or y.
+    """
+    ranks = [scipy.stats.rankdata(values) for values in (x, y, *covariates)]
+    outcomes = np.stack(ranks[:2], axis=1)  # (D, 2)
+    design = np.stack([np.ones(len(outcomes)), *ranks[2:]], axis=1)
+    slopes, *_ = np.linalg.lstsq(design, outcomes)
+    residuals = outcomes - design @ slopes
+    if (residuals.std(axis=0) < 1e-9).any():
+        return np.nan
+    return float(np.corrcoef(residuals.T)[0, 1])
+
+
+def over_permutations(traces: Traces, test: Callable[[Traces], ndarray], seed: int = 0) -> ndarray:
+    """The expectation (D,) of a test's number of each document when its weights are permuted.
+
+    test: Traces of D documents -> (D,). Documents of up to ALL_ORDERS items: exact, the mean over all orders; longer
+    ones: over ORDERS random orders, drawn from (seed, doc_id). Gradients and leave-one-out are dropped, as in
+    `weights_dealt_anew`, of which this is the expectation. Not in the paper.
+    """
+    bare = replace(traces, gradient=None, leave_one_out=None)
+    expected = np.empty(len(traces))
+    most_orders = math.factorial(ALL_ORDERS)
+    for rows, n in chunks(traces.lengths, ITEMS // most_orders):
+        items = traces.offsets[rows, None] + np.arange(n)  # (B, n)
+        if n <= ALL_ORDERS:
+            orders = np.array(list(permutations(range(n))))[None]  # (1, n!, n)
+        else:
+            offsets = n * np.arange(len(rows) + 1)
+            uniform = random.uniforms(seed, "deals", traces.doc_id[rows], offsets, ORDERS)  # (ORDERS, B * n)
+            orders = uniform.reshape(ORDERS, *items.shape).argsort(axis=2).swapaxes(0, 1)  # (B, ORDERS, n)
+        count = orders.shape[1]
+        score = np.take_along_axis(traces.score[items][:, None], orders, axis=2)  # (B, count, n)
+        permuted = replace(bare.take(np.repeat(rows, count)), score=score.reshape(-1))
+        expected[rows] = test(permuted).reshape(-1, count).mean(axis=1)
+    return expected
+
+
+def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
+    """One document's whole removal sequence: position, removed (0 to n), mass, label, p (of the original label).
+
+    position: the item that goes at this step (-1 at step 0). The last row is the zero vector; 'random' is of seed 0.
+    """
+    document = by_class(traces.take([row]))
+    (block,) = equal_length_blocks(document)
+    order = removal_order(block, ranking, ranking_values(document))[0]
+
+    removed = np.arange(len(order) + 1)
+    left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves
+    attentions = [attending_only(document, items) for items in left]
+    logits = np.concatenate([document.logits_under(attention) for attention in attentions])
+    return pd.DataFrame(
+        {
+            "position": np.append(-1, order),
+            "removed": removed,
+            "mass": np.append(0.0, document.attention[order].cumsum()),
+            "label": decisions(logits),
+            "p": probabilities(logits)[:, document.predicted[0]],
+        }
+    )
+
+
+def per_instance(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Several comparisons with one base (tables of `against`) as one row per document that all of them have.
+
+    Columns doc_id, predicted, max_attention; median and max of the JSD over the tables (the authors' code takes the
+    median; the maximum is Jain & Wallace's way with their adversaries).
+    """
+    documents = pd.concat(tables).groupby("doc_id", sort=False)
+    jsd = documents["jsd"].agg(["median", "max"])
+    instances = documents[["predicted", "max_attention"]].first().join(jsd)
+    return instances[documents.size() == len(tables)].reset_index()
+
+
+def per_search(traces: Traces, weights: ndarray) -> pd.DataFrame:
+    """The per-document search's adversaries as Wiegreffe & Pinter read them (Figure 3 e, f, the plus of Figure 5).
+
+    One row per document; weights (k, T) of search.search. Columns doc_id, predicted, max_attention; jsd, tvd: means
+    over the k adversaries, whatever their output; two: median JSD of the first two, which the authors' code takes.
+    """
+    jsd = jsd_ragged(weights, traces.attention, traces.offsets)  # (k, D)
+    columns = distance.grouping(traces)
+    columns["jsd"] = jsd.mean(axis=0)
+    columns["tvd"] = output_changes(traces, weights).mean(axis=0)
+    columns["two"] = np.median(jsd[:2], axis=0)
+    return pd.DataFrame(columns)

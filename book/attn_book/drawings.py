@@ -9,11 +9,12 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from attn_book import figures, tables
+from attn_book.corrected import holm
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
 from attn_book.words import ENCODERS, SETS, class_names, listed, number
-from attn_core.measures import holm, jsd
+from attn_core.measures import jsd
 from attn_lab.more.tables import ATTENTION_BINS, edges
 from attn_lab.runs.index import has, numbers
 

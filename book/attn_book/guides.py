@@ -17,7 +17,8 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from attn_core.measures import HEADLINE_SEEDS, LEVEL, holm, seed_interval
+from attn_book.corrected import holm
+from attn_core.measures import HEADLINE_SEEDS, LEVEL, seed_interval
 
 SOURCES = {
     "uniform": "uniform",

@@ -14,10 +14,11 @@ import pandas as pd
 from scipy import stats
 
 from attn_book import derived
+from attn_book.corrected import holm
 from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
 from attn_book.fasttext import newest
 from attn_core.errors import AttnError
-from attn_core.measures import INTERVAL_SEEDS, LEVEL, holm
+from attn_core.measures import INTERVAL_SEEDS, LEVEL
 from attn_lab.data.catalogue import CATALOGUE, WIEGREFFE
 from attn_lab.runs.baselines import weak
 from attn_lab.runs.index import HEADLINE_SEEDS, over_seeds, runs, side

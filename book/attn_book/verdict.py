@@ -11,12 +11,13 @@ import yaml
 from IPython.display import HTML
 
 from attn_book import derived, figures, page
+from attn_book.corrected import holm
 from attn_book.derived import measured
 from attn_book.fasttext import in_pairs
 from attn_book.scorecard import FEWEST, p_of, scorecard
 from attn_book.words import SETS, number
 from attn_core.experiments.distance import against
-from attn_core.measures import LEVEL, crossed_interval, holm
+from attn_core.measures import LEVEL, crossed_interval
 from attn_lab import Run, numbers, obtain, over_seeds
 from attn_lab.more.known import better
 from attn_lab.runs import index, store
@@ -29,7 +30,7 @@ PAPERS = {
     "ours": "This book",
 }
 
-_FILE = yaml.safe_load((store.reported_folder() / "claims.yml").read_text(encoding="utf-8"))
+_FILE = yaml.safe_load(store.read_data("reported/claims.yml"))
 TESTS = _FILE["tests"]
 CLAIMS = _FILE["claims"]
 
