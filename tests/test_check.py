@@ -237,7 +237,7 @@ def test_networks_under_any_name_are_evaluated_and_left_as_they_came():
 
 
 def test_a_text_that_is_answered_twice_in_two_ways_is_refused():
-    with pytest.raises(AttnError, match="read twice gave two answers"):
+    with pytest.raises(AttnError, match="read twice, gave two answers"):
         check(Drawn(drop=lambda logits: logits + torch.rand_like(logits)), ["a good film"] * 2, progress=False)
 
 
