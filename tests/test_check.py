@@ -445,7 +445,7 @@ REFUSED = {
     "several labels": (("Bert", {"problem_type": "multi_label_classification"}), {}, "set up for multi label"),
     "no attention": (("FNet", {}), {}, "gives no attention of each token to each other"),
     "no classes": (("LlamaForCausalLM", {}), {}, "and no language model like GPT-2"),
-    "no head": (("BertForQuestionAnswering", {}), {}, "BertForQuestionAnswering cannot be read"),
+    "no head": (("BertForQuestionAnswering", {}), {}, "BertForQuestionAnswering is no classifier"),
     "a classifier": (("Bert", {}), ASKED, "and no language model like GPT-2"),
     "a mask": (("BertForMaskedLM", {}), ASKED, "and no language model like GPT-2"),
     "two pieces": (
