@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_explanations import MASK, ids, model, text  # noqa: F401  # fixtures
+from test_explanations import MASK, ids, model  # noqa: F401  # fixtures
 
 from attn_lab import check
 from attn_lab.more import explanations
@@ -11,7 +11,7 @@ from attn_lab.more.first_state import opened
 attr = pytest.importorskip("captum.attr")
 
 
-def test_gradients_of_word_pieces_are_captums(model, ids, text):  # noqa: F811
+def test_gradients_of_word_pieces_are_captums(model, ids):  # noqa: F811
     def logit(word):
         return opened(model, word).logit
 
@@ -21,7 +21,7 @@ def test_gradients_of_word_pieces_are_captums(model, ids, text):  # noqa: F811
     path = attr.IntegratedGradients(logit)
     theirs = path.attribute(table(ids), table(masked), n_steps=explanations.STEPS, method="riemann_middle")
     torch.testing.assert_close(explanations.integrated(model, ids, MASK), theirs.sum(-1).float(), atol=1e-5, rtol=1e-4)
-    theirs = attr.InputXGradient(logit).attribute(text.word)
+    theirs = attr.InputXGradient(logit).attribute(table(ids))
     ours = explanations.ranked(model, ids, torch.zeros(10, 8), MASK)["gradient_x_input"]
     torch.testing.assert_close(ours, theirs.sum(-1).abs()[:, 1:-1])
 
