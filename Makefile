@@ -54,6 +54,7 @@ check: install  # form, types, who imports whom
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@! grep -Hn "OWNER" CITATION.cff || echo "before you publish, fill in your own addresses there"
 
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -27,19 +27,16 @@ def test_gradients_of_word_pieces_are_captums(model, ids):  # noqa: F811
 
 
 def test_deletions_are_captums_ablations_where_a_word_less_is_a_zero():
-    effects = torch.tensor([[1.5, -0.7, 0.2, 0.4]])
+    def sums(counts):
+        return counts @ torch.tensor([[1.5], [-0.7], [0.2], [0.4]]) - 0.5
 
     class Summed:
         def tokens(self, text):
             return text.split()
 
         def read(self, texts):
-            return torch.full((len(texts), len(texts[0])), 1 / len(texts[0])), sums(
-                torch.stack([sum(torch.eye(4)[int(word)] for word in text) for text in texts])
-            )
-
-    def sums(counts):
-        return counts @ effects.T - 0.5
+            words = torch.tensor([[int(word) for word in text] for text in texts])
+            return torch.ones(words.shape).softmax(1), sums(torch.eye(4)[words].sum(1))
 
     ours = check(Summed(), ["0 1 2 3"], progress=False).traces.leave_one_out
     theirs = attr.FeatureAblation(lambda counts: sums(counts).sigmoid()).attribute(torch.ones(1, 4))[0]

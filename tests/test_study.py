@@ -139,16 +139,6 @@ def test_the_same_values_in_another_form_are_the_same_texts(tmp_path, name):
     assert outcome(SAME[name](tmp_path)) == outcome(write(BASE, tmp_path / "base.csv"))
 
 
-@pytest.mark.parametrize(
-    "ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".jsonl.gz", ".parquet.gz"]
-)
-def test_values_are_as_written_in_every_form(tmp_path, ending):
-    labels = np.array(["01", "1", "2"])[np.arange(60) % 3]
-    table = pd.DataFrame({"text": [f"{i:04}" for i in range(60)], "label": labels})
-    texts = cleaned(write(table, tmp_path / f"a{ending}"))
-    assert texts.classes == ["01", "1", "2"] and texts.rows["text"].tolist() == table["text"].tolist()
-
-
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".feather"])
 @pytest.mark.parametrize("label", [1, 1.5, True], ids=str)
 def test_numbers_and_truth_values_are_labels_as_a_csv_has_them(tmp_path, ending, label):
@@ -320,9 +310,8 @@ def test_what_the_texts_are_is_said():
     table.loc[1, "text"] = "!" * 30_000
     texts = cleaned(table.assign(split=["train"] * 40 + ["dev"] * 20 + ["test"] * 40))
     assert len(words_of(texts)[2]) <= 200
-    cut, about, shared = texts.notes
-    assert cut == "2 cut after 400 words" and shared == "2 equal in the words that are read, in two splits"
-    assert re.fullmatch(r"[\d.]+ words a text, \d+% of those of test are not in train", about)
+    assert texts.notes[0] == "2 cut after 400 words"
+    assert texts.notes[2] == "2 equal in the words that are read, in two splits"
 
 
 @pytest.mark.parametrize("words", [["这部电影", "很", "好看"], ["หนัง", "เรื่อง", "นี้"]])
@@ -405,14 +394,12 @@ def test_half_a_sign_is_a_mark(tmp_path):
     count=st.sampled_from([40, 90]),
 )
 def test_any_table_ends_the_same_in_every_form(tmp_path, texts, labels, quoted, split, count):
-    """Texts of any letters, with quotation marks in the middle; a few repeat, labels may be missing or rare."""
+    """Texts of any letters, with quotation marks in the middle, or numbers; a few repeat, labels may be missing."""
     rows = range(count)
     mark = '"' if quoted else ""
     table = pd.DataFrame(
         {
-            "text": [
-                f"{texts[i % len(texts)]} {mark}so{mark} {i // 2}" if i % 11 else texts[i % len(texts)] for i in rows
-            ],
+            "text": [f"{texts[i % len(texts)]} {mark}so{mark} {i // 2}" if i % 11 else f"{i % 33:04}" for i in rows],
             "label": [labels[i % len(labels)] for i in rows],
         }
     )
@@ -449,15 +436,6 @@ def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
     assert mean_interval(np.ones((9, 60)))[1:3] == (0.95, 1) and mean_interval(np.zeros((9, 60)))[1:3] == (0, 0.05)
     values[:, 0] = np.nan
     assert mean_interval(values)[0] == pytest.approx(8 / 9) and mean_interval(values)[3] == 3
-
-
-def test_a_top_word_drawn_at_random_is_not_told_from_chance():
-    """Sixty texts of twenty words, none hit by any seed: by chance in 5 of 100 studies."""
-    seed = pd.DataFrame({"top word": np.zeros(61), "top word, by chance": np.full(61, 0.05)})
-    seed.loc[60] = np.nan  # of one word
-    row = summary([seed] * 3, ["top word"]).loc["top word"]
-    assert (row["value"], row["texts"], row["side"]) == (0, 60, 0) and row["low"] <= 0.05 <= row["high"]
-    assert summary([seed.assign(**{"top word": 1.0})] * 3, ["top word"])["low"].item() - 0.05 > 0.6
 
 
 @pytest.mark.parametrize("classes", [1, 2, 4])

@@ -51,6 +51,7 @@ def execute(
 
 @app.command()
 def study(
+    context: typer.Context,
     file: Annotated[Path, Argument(help="CSV, TSV, JSON, JSONL, Parquet or Feather of texts and labels, or .gz.")],
     text: Annotated[str, Option(help="Column of the texts.")] = "text",
     label: Annotated[str, Option(help="Column of the labels.")] = "label",
@@ -72,36 +73,10 @@ def study(
 
     repository()  # without the page's source nothing need be trained
     page, csv = outputs(file.resolve(), output.resolve())
-    values = {
-        "file": str(file.resolve()),
-        "csv": str(csv),
-        "text": text,
-        "label": label,
-        "split": split,
-        "encoder": encoder,
-        "seeds": seeds,
-        "epochs": epochs,
-        "fold": fold,
-        "strict": strict,
-        "header": header,
-        "tokens": tokens,
-        "encoding": encoding,
-    }
-    tokenizer = str.split if tokens else None
-    put_to_the_tests(  # the page reads what is cached
-        file,
-        text,
-        label,
-        encoder,
-        seeds,
-        epochs or None,
-        split,
-        fold,
-        strict,
-        tokenizer=tokenizer,
-        header=header,
-        encoding=encoding,
-    )
+    options = {name: value for name, value in context.params.items() if name not in ("file", "output")}
+    values = options | {"file": str(file.resolve()), "csv": str(csv)}
+    tokenizer = str.split if options.pop("tokens") else None
+    put_to_the_tests(file, **options | {"epochs": epochs or None, "tokenizer": tokenizer})  # the page reads the cache
     path = rerun("_study", values, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
 
