@@ -171,18 +171,6 @@ def test_short_files_of_utf_16_without_its_mark_are_read(tmp_path, text, encodin
     assert encoding_of(path) == encoding
 
 
-def test_a_table_without_heads_shows_no_more_of_its_texts_than_their_beginning(tmp_path):
-    path = text_file(tmp_path / "a.csv", "a secret " * 1_000 + ",good\n")
-    with pytest.raises(AttnError, match="lacks the column 'text'; it holds a secret") as error:
-        cleaned(path)
-    assert len(str(error.value)) < len(str(path)) + 300
-
-
-def test_a_list_is_no_table():
-    with pytest.raises(AttnError, match="a table is a DataFrame, or a file of one, and no list"):
-        cleaned(["a text"])
-
-
 def test_a_broken_record_of_json_lines_is_named(tmp_path):
     rows = [json.dumps(row) for row in BASE.to_dict("records")]
     rows[6] = rows[6][:-3]
@@ -191,6 +179,7 @@ def test_a_broken_record_of_json_lines_is_named(tmp_path):
 
 REFUSED = {
     "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
+    "a list": (lambda f: ["a text"], "a table is a DataFrame, or a file of one, and no list"),
     "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
     "mappings": (lambda f: numbered(f / "a.parquet", range(60), text=[{"a": 1}] * 60), "'text' holds lists"),
     "a name twice in JSON": (
@@ -226,7 +215,8 @@ def test_what_will_not_do_is_refused_in_a_line(tmp_path, name):
     make, message = REFUSED[name]
     with pytest.raises(AttnError, match=re.escape(message)) as error:
         cleaned(make(tmp_path))
-    assert "\n" not in str(error.value)
+    told = str(error.value).replace(str(tmp_path), "")
+    assert "\n" not in told and len(told) <= 200
 
 
 # ---- cleaning --------------------------------------------------------------------------------------------------------
@@ -414,17 +404,14 @@ def test_any_table_ends_the_same_in_every_form(tmp_path, texts, labels, quoted, 
 
 
 def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
-    rng = np.random.default_rng(0)
-    texts = rng.random((2, 60))
-    seeds = [pd.DataFrame({"top word": 1.0, "a": texts[0] + seed / 10, "none": np.nan}) for seed in range(3)]
-    for table in seeds:
-        table["top word, by chance"] = 0.5
-        table["a, by chance"] = 0.0
+    values = np.random.default_rng(0).random(60)
+    known = {"top word": 1.0, "top word, by chance": 0.5, "a, by chance": 0.0, "none": np.nan}
+    seeds = [pd.DataFrame(known | {"a": values + seed / 10}) for seed in range(3)]
     seeds[0].loc[0, "a"] = np.nan
     rows = summary(seeds, ["top word", "a", "none", "absent"])
     assert rows.loc["top word", ["value", "low", "high", "chance", "side"]].tolist() == [1, 0.95, 1, 0.5, 1]
-    assert rows.side["a"] == 1 and rows.texts["a"] == 59 and rows.low["a"] < rows.value["a"] < rows.high["a"]
-    assert rows.loc[["none", "absent"], "texts"].tolist() == [0, 0]
+    assert rows.low["a"] < rows.value["a"] < rows.high["a"] and rows.side["a"] == 1
+    assert rows["texts"].tolist() == [60, 59, 0, 0]
     assert summary([table[:49] for table in seeds], ["top word"]).side["top word"] == 0
 
 
