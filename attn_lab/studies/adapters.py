@@ -17,7 +17,10 @@ from attn_lab.data.cleaning import cleaner_of
 from attn_lab.studies.protocol import PROMPT, Words
 
 ROUNDED = 0.02
-"""What half precision may add to a sum of 1, and to logits beside the largest."""
+"""What half precision may add to a sum of 1."""
+
+CLOSE = 1e-3
+"""Up to which logits are equal, beside the largest."""
 
 TAKEN = "check reads classifiers and language models that are encoders (BERT) or decoders (GPT-2)"
 
@@ -114,7 +117,8 @@ class HuggingFace:
         self.most = max(0, longest(model, tokenizer) - len(self.before) - len(self.after))
         self.ids = tokenizer.get_vocab()
         self.answers: Any = answers
-        self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3)
+        plain = [piece for piece in sorted(self.ids, key=self.ids.get) if piece not in tokenizer.all_special_tokens]
+        self.place = self.found(plain[:5])  # different ones, or the weights would not matter
         self.answers = self.ids_of(answers)
 
     def encoded(self, text: str, **options: bool) -> Any:
@@ -215,7 +219,7 @@ class HuggingFace:
             )
         if not weights:
             raise AttnError(f"{name} gives no attention of each token to each other; {TAKEN}")
-        if (logits - plain.logits).abs().max() > ROUNDED * (1 + logits.abs().max()):
+        if (logits - plain.logits).abs().max() > CLOSE * (1 + logits.abs().max()):
             raise AttnError(f"{name} answers otherwise with output_attentions=True: it does not use what it gives")
         return -1 if self.answers else self.of_head(answer)
 
