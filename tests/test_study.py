@@ -531,10 +531,7 @@ def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
 GERMAN = {"schlecht": ("öde", "fad", "übel"), "gut": ("schön", "groß", "süß")}
 SHAPES = {
     "kritiken.csv": lambda path: text_file(path, lines(films(120, GERMAN), ";"), "latin-1"),
-    "tweets.csv": lambda path: write(
-        films(160, {"sad": ("dull 😢", "weak 👎", "cold"), "glad": ("superb 🎉", "warm ❤️", "funny")}), path
-    ),
-    "stars.parquet": lambda path: write(films(250, {i: (f"so{i}", f"very{i}") for i in range(1, 6)}), path),
+    "stars.parquet": lambda path: write(films(250, {i: (f"so{i} 🎉", f"very{i} ❤️") for i in range(1, 6)}), path),
     "split.tsv": lambda path: write(films(150).assign(Split=np.resize(["Train", "TRAIN", "Test"], 150)), path),
 }
 
