@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Every page and many tests are processes of their own: without compiled modules each would compile its libraries anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install notebooks lab book pdf course zip check test test-quick test-all test-faults bench lock clean
+.PHONY: install notebooks lab book pdf course zip check test test-quick test-all test-faults bench versions lock clean
 
 install: $(STAMP)
 
@@ -54,6 +54,7 @@ check: install  # form, types, who imports whom
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@! grep -Hn "OWNER" CITATION.cff || echo "before you publish, fill in your own addresses there"
 
 test: install  # for a person: of the pages those that changed, and three always
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not thorough"
@@ -71,6 +72,10 @@ test-faults: install  # kills, tampering, lost workers, and random inputs, drawn
 
 bench: install
 	$(BIN)/python -m benchmarks
+
+versions: install  # lowest and highest of every range, in environments of their own; EXTRA=train takes 5 GB
+	$(PIP) uv==0.13.9
+	PATH="$(abspath $(BIN)):$$PATH" .ci/versions $(EXTRA)
 
 # Versions that still fit stay; LOCK=--upgrade renews all. For every platform and Python of pyproject.toml at once, with
 # the hashes of all files of a release.

@@ -231,13 +231,14 @@ class Drawn(Pointer):
 
 
 def test_networks_under_any_name_are_evaluated_and_left_as_they_came():
-    adapter = Drawn(drop=nn.Dropout(0.5).train())
-    assert check(adapter, ["a good film", "a film"], progress=False).traces.predicted.tolist() == [1, 1]
-    assert adapter.drop.training
+    net = nn.Dropout(0.5)
+    for adapter in (Drawn(drop=net), Drawn(drop=lambda logits: net(logits))):
+        assert check(adapter, ["a good film", "a film"], progress=False).traces.predicted.tolist() == [1, 1]
+    assert net.training
 
 
 def test_a_text_that_is_answered_twice_in_two_ways_is_refused():
-    with pytest.raises(AttnError, match="read twice gave two answers"):
+    with pytest.raises(AttnError, match="read twice, gave two answers"):
         check(Drawn(drop=lambda logits: logits + torch.rand_like(logits)), ["a good film"] * 2, progress=False)
 
 
@@ -444,8 +445,10 @@ REFUSED = {
     "regression": (("Bert", {"num_labels": 1}), {}, "is set up for regression"),
     "several labels": (("Bert", {"problem_type": "multi_label_classification"}), {}, "set up for multi label"),
     "no attention": (("FNet", {}), {}, "gives no attention of each token to each other"),
+    "scores, no weights": (("SqueezeBert", {"embedding_size": 16}), {}, "gives no attention of each token"),
+    "another way to its logits": (("Falcon", {}), {}, "answers otherwise with output_attentions=True"),
     "no classes": (("LlamaForCausalLM", {}), {}, "and no language model like GPT-2"),
-    "no head": (("BertForQuestionAnswering", {}), {}, "BertForQuestionAnswering cannot be read"),
+    "no head": (("BertForQuestionAnswering", {}), {}, "BertForQuestionAnswering is no classifier"),
     "a classifier": (("Bert", {}), ASKED, "and no language model like GPT-2"),
     "a mask": (("BertForMaskedLM", {}), ASKED, "and no language model like GPT-2"),
     "two pieces": (

@@ -43,6 +43,7 @@ def test_every_page_has_exercises_one_of_them_checked_by_code(path):
     text = path.read_text()
     labels, solved = exercises(text), solutions(text)
     assert len(labels) >= FEWEST, f"{path.name} has {len(labels)} exercises"
+    assert len(re.findall(r"^\*(Easy|Medium|Hard)\.\* Hint: .+\n```$", text, re.MULTILINE)) == len(labels)
     assert set(labels) == set(solved) and len(labels) == len(set(labels))
     assert all(":class: dropdown" in solution for solution in solved.values()), "solutions are folded"
     assert any(map(checked, solved.values())), f"{path.name}: no solution is checked by code"

@@ -13,7 +13,7 @@ from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE, executed
 
 from attn_book import derived
-from attn_build import running, sources
+from attn_build import running, sources, trained
 from attn_core.experiments.search import search
 from attn_lab.runs import index, store
 
@@ -75,7 +75,7 @@ def test_every_import_of_every_page_does_without(reading):
 
 @pytest.mark.parametrize("page", executed([*ELSEWHERE, "extending"]))
 def test_a_page_executes_without(page, reading, monkeypatch):
-    """Sentences that are read live; trainings, which are code with a note; planted runs."""
+    """Sentences that are read live; trainings at other parameters, which are code with a note; planted runs."""
     small = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page).smoke
     path = running.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
     cells, shortened = sources.read_notebook(path).cells, sources.read_notebook(path).metadata.attn.get("shortened")
@@ -85,6 +85,16 @@ def test_a_page_executes_without(page, reading, monkeypatch):
     assert sum(running.NO_TORCH in text for text in shown) == tagged and any(shown)
     if page in ELSEWHERE:
         sentences.check(page, ROOT, sources.read_notebook(path), monkeypatch)
+
+
+def test_outputs_of_every_cell_that_trains_are_stored():
+    """After a change of such a cell: `python -m attn_build.trained`."""
+    notebook = sources.convert("extending", ROOT)
+    values = sources.declaration(notebook, "extending").defaults
+    assert not running.skip_torch(notebook, values)
+    shown = [cell.outputs for cell in trained.cells_of(notebook)]
+    assert "single-state agreement" in str(shown[0]) and all(running.TRAINED in str(outputs[0]) for outputs in shown)
+    assert running.skip_torch(notebook, values | {"epochs": 3})
 
 
 @pytest.mark.parametrize("corpus", ["sst", "20news"])

@@ -139,16 +139,6 @@ def test_the_same_values_in_another_form_are_the_same_texts(tmp_path, name):
     assert outcome(SAME[name](tmp_path)) == outcome(write(BASE, tmp_path / "base.csv"))
 
 
-@pytest.mark.parametrize(
-    "ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".jsonl.gz", ".parquet.gz"]
-)
-def test_values_are_as_written_in_every_form(tmp_path, ending):
-    labels = np.array(["01", "1", "2"])[np.arange(60) % 3]
-    table = pd.DataFrame({"text": [f"{i:04}" for i in range(60)], "label": labels})
-    texts = cleaned(write(table, tmp_path / f"a{ending}"))
-    assert texts.classes == ["01", "1", "2"] and texts.rows["text"].tolist() == table["text"].tolist()
-
-
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".feather"])
 @pytest.mark.parametrize("label", [1, 1.5, True], ids=str)
 def test_numbers_and_truth_values_are_labels_as_a_csv_has_them(tmp_path, ending, label):
@@ -181,18 +171,6 @@ def test_short_files_of_utf_16_without_its_mark_are_read(tmp_path, text, encodin
     assert encoding_of(path) == encoding
 
 
-def test_a_table_without_heads_shows_no_more_of_its_texts_than_their_beginning(tmp_path):
-    path = text_file(tmp_path / "a.csv", "a secret " * 1_000 + ",good\n")
-    with pytest.raises(AttnError, match="lacks the column 'text'; it holds a secret") as error:
-        cleaned(path)
-    assert len(str(error.value)) < len(str(path)) + 300
-
-
-def test_a_list_is_no_table():
-    with pytest.raises(AttnError, match="a table is a DataFrame, or a file of one, and no list"):
-        cleaned(["a text"])
-
-
 def test_a_broken_record_of_json_lines_is_named(tmp_path):
     rows = [json.dumps(row) for row in BASE.to_dict("records")]
     rows[6] = rows[6][:-3]
@@ -201,6 +179,7 @@ def test_a_broken_record_of_json_lines_is_named(tmp_path):
 
 REFUSED = {
     "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
+    "a list": (lambda f: ["a text"], "a table is a DataFrame, or a file of one, and no list"),
     "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
     "mappings": (lambda f: numbered(f / "a.parquet", range(60), text=[{"a": 1}] * 60), "'text' holds lists"),
     "a name twice in JSON": (
@@ -236,7 +215,8 @@ def test_what_will_not_do_is_refused_in_a_line(tmp_path, name):
     make, message = REFUSED[name]
     with pytest.raises(AttnError, match=re.escape(message)) as error:
         cleaned(make(tmp_path))
-    assert "\n" not in str(error.value)
+    told = str(error.value).replace(str(tmp_path), "")
+    assert "\n" not in told and len(told) <= 200
 
 
 # ---- cleaning --------------------------------------------------------------------------------------------------------
@@ -320,9 +300,8 @@ def test_what_the_texts_are_is_said():
     table.loc[1, "text"] = "!" * 30_000
     texts = cleaned(table.assign(split=["train"] * 40 + ["dev"] * 20 + ["test"] * 40))
     assert len(words_of(texts)[2]) <= 200
-    cut, about, shared = texts.notes
-    assert cut == "2 cut after 400 words" and shared == "2 equal in the words that are read, in two splits"
-    assert re.fullmatch(r"[\d.]+ words a text, \d+% of those of test are not in train", about)
+    assert texts.notes[0] == "2 cut after 400 words"
+    assert texts.notes[2] == "2 equal in the words that are read, in two splits"
 
 
 @pytest.mark.parametrize("words", [["这部电影", "很", "好看"], ["หนัง", "เรื่อง", "นี้"]])
@@ -405,14 +384,12 @@ def test_half_a_sign_is_a_mark(tmp_path):
     count=st.sampled_from([40, 90]),
 )
 def test_any_table_ends_the_same_in_every_form(tmp_path, texts, labels, quoted, split, count):
-    """Texts of any letters, with quotation marks in the middle; a few repeat, labels may be missing or rare."""
+    """Texts of any letters, with quotation marks in the middle, or numbers; a few repeat, labels may be missing."""
     rows = range(count)
     mark = '"' if quoted else ""
     table = pd.DataFrame(
         {
-            "text": [
-                f"{texts[i % len(texts)]} {mark}so{mark} {i // 2}" if i % 11 else texts[i % len(texts)] for i in rows
-            ],
+            "text": [f"{texts[i % len(texts)]} {mark}so{mark} {i // 2}" if i % 11 else f"{i % 33:04}" for i in rows],
             "label": [labels[i % len(labels)] for i in rows],
         }
     )
@@ -427,17 +404,14 @@ def test_any_table_ends_the_same_in_every_form(tmp_path, texts, labels, quoted, 
 
 
 def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
-    rng = np.random.default_rng(0)
-    texts = rng.random((2, 60))
-    seeds = [pd.DataFrame({"top word": 1.0, "a": texts[0] + seed / 10, "none": np.nan}) for seed in range(3)]
-    for table in seeds:
-        table["top word, by chance"] = 0.5
-        table["a, by chance"] = 0.0
+    values = np.random.default_rng(0).random(60)
+    known = {"top word": 1.0, "top word, by chance": 0.5, "a, by chance": 0.0, "none": np.nan}
+    seeds = [pd.DataFrame(known | {"a": values + seed / 10}) for seed in range(3)]
     seeds[0].loc[0, "a"] = np.nan
     rows = summary(seeds, ["top word", "a", "none", "absent"])
     assert rows.loc["top word", ["value", "low", "high", "chance", "side"]].tolist() == [1, 0.95, 1, 0.5, 1]
-    assert rows.side["a"] == 1 and rows.texts["a"] == 59 and rows.low["a"] < rows.value["a"] < rows.high["a"]
-    assert rows.loc[["none", "absent"], "texts"].tolist() == [0, 0]
+    assert rows.low["a"] < rows.value["a"] < rows.high["a"] and rows.side["a"] == 1
+    assert rows["texts"].tolist() == [60, 59, 0, 0]
     assert summary([table[:49] for table in seeds], ["top word"]).side["top word"] == 0
 
 
@@ -449,15 +423,6 @@ def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
     assert mean_interval(np.ones((9, 60)))[1:3] == (0.95, 1) and mean_interval(np.zeros((9, 60)))[1:3] == (0, 0.05)
     values[:, 0] = np.nan
     assert mean_interval(values)[0] == pytest.approx(8 / 9) and mean_interval(values)[3] == 3
-
-
-def test_a_top_word_drawn_at_random_is_not_told_from_chance():
-    """Sixty texts of twenty words, none hit by any seed: by chance in 5 of 100 studies."""
-    seed = pd.DataFrame({"top word": np.zeros(61), "top word, by chance": np.full(61, 0.05)})
-    seed.loc[60] = np.nan  # of one word
-    row = summary([seed] * 3, ["top word"]).loc["top word"]
-    assert (row["value"], row["texts"], row["side"]) == (0, 60, 0) and row["low"] <= 0.05 <= row["high"]
-    assert summary([seed.assign(**{"top word": 1.0})] * 3, ["top word"])["low"].item() - 0.05 > 0.6
 
 
 @pytest.mark.parametrize("classes", [1, 2, 4])
@@ -566,10 +531,7 @@ def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
 GERMAN = {"schlecht": ("öde", "fad", "übel"), "gut": ("schön", "groß", "süß")}
 SHAPES = {
     "kritiken.csv": lambda path: text_file(path, lines(films(120, GERMAN), ";"), "latin-1"),
-    "tweets.csv": lambda path: write(
-        films(160, {"sad": ("dull 😢", "weak 👎", "cold"), "glad": ("superb 🎉", "warm ❤️", "funny")}), path
-    ),
-    "stars.parquet": lambda path: write(films(250, {i: (f"so{i}", f"very{i}") for i in range(1, 6)}), path),
+    "stars.parquet": lambda path: write(films(250, {i: (f"so{i} 🎉", f"very{i} ❤️") for i in range(1, 6)}), path),
     "split.tsv": lambda path: write(films(150).assign(Split=np.resize(["Train", "TRAIN", "Test"], 150)), path),
 }
 

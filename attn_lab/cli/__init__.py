@@ -2,6 +2,7 @@
 
 import errno
 import sys
+from pathlib import Path
 
 from attn_core.errors import AttnError, one_line
 from attn_lab.cli import archive, pages, runs
@@ -11,6 +12,9 @@ from attn_lab.runs import foreign
 
 __all__ = ["app", "archive", "join_pairs", "main", "pages", "runs"]
 
+
+NAMES = {"attn-core": "attn-core", "__main__": "python -m attn_core"}
+"""How the program was called -> what it calls itself; a shell completes the first."""
 
 EXTRAS = {"torch": "train", "spacy": "train", "distributed": "train", "gensim": "vectors", "tokenizers": "minilm"}
 """Module -> extra that brings it; `book` all others."""
@@ -38,7 +42,7 @@ def main() -> None:
         for variable in ("ATTN_CACHE", "ATTN_DATA"):
             files.folder_of(variable)  # an address is refused and a relative path settled before anything runs
         foreign.load_plugins()
-        app(args=[word for word in words if word != "--debug"], prog_name="python -m attn_core")
+        app(args=[word for word in words if word != "--debug"], prog_name=NAMES.get(Path(sys.argv[0]).stem))
     except SystemExit as end:
         if end.code == 130:  # Ctrl-C
             print("stopped; what is done stays, the same command goes on from there", file=sys.stderr)

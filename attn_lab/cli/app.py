@@ -11,7 +11,6 @@ from attn_core.version import __version__
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     help="Re-run three papers on whether attention explains a model. --debug, anywhere, shows what an error hides.",
 )
 archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")

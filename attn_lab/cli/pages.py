@@ -73,22 +73,10 @@ def study(
 
     repository()  # without the page's source nothing need be trained
     page, csv = outputs(file.resolve(), output.resolve())
-    values = context.params | {"file": str(file.resolve()), "csv": str(csv)}
-    del values["output"]
-    put_to_the_tests(  # the page reads what is cached
-        file,
-        text,
-        label,
-        encoder,
-        seeds,
-        epochs or None,
-        split,
-        fold,
-        strict,
-        tokenizer=str.split if tokens else None,
-        header=header,
-        encoding=encoding,
-    )
+    options = {name: value for name, value in context.params.items() if name not in ("file", "output")}
+    values = options | {"file": str(file.resolve()), "csv": str(csv)}
+    tokenizer = str.split if options.pop("tokens") else None
+    put_to_the_tests(file, **options | {"epochs": epochs or None, "tokenizer": tokenizer})  # the page reads the cache
     path = rerun("_study", values, page, force=True)
     print(f"studied {file} -> {path}, {csv}")
 

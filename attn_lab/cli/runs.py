@@ -29,6 +29,10 @@ ASKED = {
 }
 """What the numbers of `experiments.asked` mean."""
 
+LEGEND = """
+attention: the word's weight. contribution: what its state adds to the logit with all the weight on it; alone: p then.
+gradient: of p, times the word's vector. leave_one_out: change of p without the word. adversary: the other attention."""
+
 SCORES = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
 
 DOCUMENTS_ASKED = 200
@@ -203,3 +207,4 @@ def read(
     if len(table) > MOST_DELETED:
         print(f"Of more than {MOST_DELETED} words none is left out: that takes the square of their number.")
     show(table, as_json=False, digits=3)
+    print(LEGEND)

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import yaml
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from attn_core.errors import AttnError, Damaged, say
@@ -39,6 +41,8 @@ ALONG |= {"layer": ("base",)}
 """Fields that a guided network, an adversary or a frozen layer has besides the one that is named."""
 
 Names = str | Iterable[str]
+
+MEANINGS = Path(__file__).with_name("measures.yml")
 
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
@@ -165,13 +169,17 @@ def records(keys: Iterable[str]) -> list[dict]:
 
 
 def measures() -> pd.DataFrame:
-    """What `numbers` can be asked for: measure, its statistics in one text, and how many stored runs have it."""
+    """What `numbers` can be asked for: measure, how many stored runs have it, what it is (`measures.yml`), and its
+    statistics in one text."""
     everything = _all_runs()
     pairs = _values(everything)[["measure", "statistic", "key"]]
     pairs = pairs[pairs["key"].isin(everything["key"])]
     pairs = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")]
     by_measure = pairs.groupby("measure", observed=True)
     table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", _names))
+    known = yaml.safe_load(MEANINGS.read_text(encoding="utf-8"))
+    meanings = [next((known[name] for name in known if fnmatchcase(measure, name)), "") for measure in table.index]
+    table.insert(1, "meaning", meanings)
     return table.reset_index()
 
 

@@ -16,6 +16,12 @@ from attn_lab.data.arrays import to_ids
 from attn_lab.data.cleaning import cleaner_of
 from attn_lab.studies.protocol import PROMPT, Words
 
+ROUNDED = 0.02
+"""What half precision may add to a sum of 1."""
+
+CLOSE = 1e-3
+"""Up to which logits are equal, beside the largest."""
+
 TAKEN = "check reads classifiers and language models that are encoders (BERT) or decoders (GPT-2)"
 
 
@@ -111,7 +117,8 @@ class HuggingFace:
         self.most = max(0, longest(model, tokenizer) - len(self.before) - len(self.after))
         self.ids = tokenizer.get_vocab()
         self.answers: Any = answers
-        self.place = self.found(tokenizer.convert_ids_to_tokens(ids[first : last + 1]) * 3)
+        plain = [piece for piece in sorted(self.ids, key=self.ids.get) if piece not in tokenizer.all_special_tokens]
+        self.place = self.found(plain[:5])  # different ones, or the weights would not matter
         self.answers = self.ids_of(answers)
 
     def encoded(self, text: str, **options: bool) -> Any:
@@ -170,7 +177,8 @@ class HuggingFace:
         types = [*before, *[text] * len(texts[0]), *after]
         if any(types):
             options["token_type_ids"] = torch.tensor(types, device=ids.device).expand_as(ids)
-        return self.model(input_ids=ids, attention_mask=torch.ones_like(ids), output_attentions=True, **options)
+        options = {"output_attentions": True, **options}
+        return self.model(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
 
     def ids_of(self, answers: Sequence[str]) -> list[int]:
         """The piece of each answer, as it follows the prompt."""
@@ -197,26 +205,30 @@ class HuggingFace:
             )
             with torch.enable_grad(), evaluating(self.model), hook:
                 answer = self.answer([text], output_hidden_states=True)
-                place = -1 if self.answers else self.of_head(answer)
+                plain = self.answer([text], output_attentions=False)
         except (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             raise AttnError(f"{name} cannot be read ({one_line(error)[:50]}); {TAKEN}") from error
         length = len(self.before) + len(text) + len(self.after)
-        last = (getattr(answer, "attentions", None) or [None])[-1]
-        if last is None or last.shape[-2:] != (length, length):
-            raise AttnError(f"{name} gives no attention of each token to each other; {TAKEN}")
-        if answer.logits.ndim != (3 if self.answers else 2) or self.answers and last.triu(1).any():
+        last = (getattr(answer, "attentions", None) or [torch.empty(0)])[-1].float()
+        weights = last.shape[-2:] == (length, length) and last.min() >= 0 and last.sum(-1).max() < 1 + ROUNDED
+        logits = getattr(answer, "logits", torch.empty(0))
+        if logits.ndim != (3 if self.answers else 2) or self.answers and weights and last.triu(1).any():
             raise AttnError(
                 f"{name} is no classifier, as of AutoModelForSequenceClassification, and no language model like GPT-2 "
                 "with answers=(' positive', ' negative')"
             )
-        return place
+        if not weights:
+            raise AttnError(f"{name} gives no attention of each token to each other; {TAKEN}")
+        if (logits - plain.logits).abs().max() > CLOSE * (1 + logits.abs().max()):
+            raise AttnError(f"{name} answers otherwise with output_attentions=True: it does not use what it gives")
+        return -1 if self.answers else self.of_head(answer)
 
     def of_head(self, answer: Any) -> int | None:
         """The place that a classifier's head reads, by the gradient of its logits, else that of [CLS] or the last;
         None where it reads several."""
         states = answer.hidden_states[-1]  # (1, L, width)
         (gradient,) = torch.autograd.grad(answer.logits.square().sum(), states, allow_unused=True)
-        if gradient is None:  # XLNet gives copies of its states
+        if gradient is None or not gradient.any():  # XLNet gives copies of its states, a pooler may be saturated
             cls = self.tokenizer.cls_token_id
             return self.before.index(cls) if cls in self.before else -1
         places = gradient[0].any(1).nonzero()[:, 0].tolist()

@@ -7,7 +7,7 @@ decision of a text whose words all give it. Models in NumPy are read without tor
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -139,7 +139,7 @@ def check(
         read(texts), attention (B, n) and logits (B, K) of B texts with n words each; and, where weights can be given,
         give(texts, attention), the logits under these. The networks that it holds are put into evaluation mode.
     texts : iterable of str, or of lists of words
-        Equal ones count once. A text of n words is read n times, and 3 n + 100 times under weights that are given.
+        Equal ones count once. A text of n words is read n + 2 times, and 3 n + 100 times under weights that are given.
     labels : iterable of int, optional
         True classes, 0 to K - 1: for `heat_map`, and to set a word list (naive Bayes) beside attention.
     vocabulary : list of str, or mapping to ids, optional
@@ -202,8 +202,9 @@ def check(
     grid = None
     with still(adapter):
         words, doc_id = tokenised(adapter, texts)
-        label = classes_of(labels, len(texts), read_twice(adapter, max(words, key=len)))
-        traces = deletions(adapter, words, doc_id, label[doc_id], progress)
+        whole = read_twice(adapter, words)
+        label = classes_of(labels, len(texts), whole[0][1].size)
+        traces = deletions(adapter, words, whole, doc_id, label[doc_id], progress)
         columns = of_deletions(traces, words, labels is not None)
         if hasattr(adapter, "outside"):
             outside = [adapter.outside(text) for text in words]
@@ -227,15 +228,20 @@ def check(
 
 @contextmanager
 def still(adapter: Adapter) -> Iterator[None]:
-    """The networks that an adapter holds, evaluated and without gradients; nothing where torch is not loaded."""
-    if torch := sys.modules.get("torch"):
-        from attn_core.tracing.arguments import evaluating
+    """The networks that an adapter holds, or calls from wherever, evaluated and without gradients; nothing where torch
+    is not loaded."""
+    with ExitStack() as stack:
+        if torch := sys.modules.get("torch"):
+            from attn_core.tracing.arguments import evaluating
 
-        parts = (adapter, *getattr(adapter, "__dict__", {}).values())
-        networks = [part for part in parts if isinstance(part, torch.nn.Module)]
-        with torch.inference_mode(), evaluating(torch.nn.ModuleList(networks)):
-            yield
-    else:
+            def evaluate(network: Any, *_) -> None:
+                if isinstance(network, torch.nn.Module) and network.training:
+                    stack.enter_context(evaluating(network))
+
+            for part in (adapter, *getattr(adapter, "__dict__", {}).values()):
+                evaluate(part)
+            stack.enter_context(torch.inference_mode())
+            stack.enter_context(torch.nn.modules.module.register_module_forward_pre_hook(evaluate))
         yield
 
 
@@ -314,15 +320,16 @@ def batches(texts: int, n: int) -> list[slice]:
     return [slice(at, at + step) for at in range(0, texts, step)]
 
 
-def read_twice(adapter: Adapter, text: Words) -> int:
-    """How many logits K a model gives; AttnError where it answers otherwise when it reads a text again."""
-    first, second = (np.hstack(answers(adapter, [text])) for _ in range(2))
-    if not np.allclose(first, second, rtol=0, atol=SAME * (1 + np.abs(first).max())):
-        raise AttnError(
-            "the same text read twice gave two answers: something is drawn anew, as by dropout; put the network into "
-            "evaluation mode, .eval()"
-        )
-    return first.shape[1] - len(text)
+def read_twice(adapter: Adapter, words: list[Words]) -> list[tuple[ndarray, ndarray]]:
+    """Attention (1, n) and logits (1, K) of each text; AttnError where one is answered otherwise a second time."""
+    first, second = ([answers(adapter, [text]) for text in words] for _ in range(2))
+    for text, once, again in zip(words, map(np.hstack, first), map(np.hstack, second), strict=True):
+        if not np.allclose(once, again, rtol=0, atol=SAME * (1 + np.abs(once).max())):
+            raise AttnError(
+                f"{' '.join(text)[:40]!r}, read twice, gave two answers: something is drawn anew, as by dropout; put "
+                "the network into evaluation mode, .eval()"
+            )
+    return first
 
 
 def given(
@@ -346,12 +353,15 @@ def numbers(values: Any) -> ndarray:
 def deletions(
     adapter: Adapter,
     words: list[Words],
+    whole: list[tuple[ndarray, ndarray]],
     doc_id: ndarray,
     label: ndarray,
     progress: bool,
 ) -> Traces:
-    """Traces with attention, outputs and deletions; each word contributes its text's logits, whatever the weights."""
-    whole = [answers(adapter, [text]) for text in words]
+    """Traces with attention, outputs and deletions; each word contributes its text's logits, whatever the weights.
+
+    whole: attention and logits of each text.
+    """
     without = []
     ends = []  # weights of the first and the last word, in texts without one of their words
     for text, (_, output) in zip(timed(words, "deleting", progress), whole, strict=True):

@@ -410,7 +410,7 @@ def at_guide_jsd(led: pd.DataFrame) -> dict:
     nearer = (means["jsd"] <= GUIDE_JSD).sum()  # so many lie on that side
     if nearer in (0, len(means)):
         return {}
-    around = means[nearer - 1 : nearer + 1]
+    around = means.iloc[nearer - 1 : nearer + 1]
     read = np.interp(GUIDE_JSD, around["jsd"], around["f1"])
     return {
         "mean": read,

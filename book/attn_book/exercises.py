@@ -35,10 +35,11 @@ def check(label: str, *answer: object) -> bool:
 
 
 def answers_folder() -> Path:
-    """Where `answers.yml` lies: in the clone, else in this folder or above it."""
+    """Where `answers.yml` lies: in the clone that this package or this folder is of, else in this folder or above."""
     for folder in (Path(__file__).parents[1], *(Path.cwd() / "here").parents):
-        if (folder / "answers.yml").is_file():
-            return folder
+        for place in (folder, folder / "book"):
+            if (place / "answers.yml").is_file():
+                return place
     raise AttnError("answers.yml is not found: put it beside the notebook or above it; the course has it")
 
 

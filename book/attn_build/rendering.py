@@ -44,6 +44,11 @@ THEME = Path(__file__).parent / "theme"
 COLAB = "https://colab.research.google.com/github/{address}/blob/notebooks/{page}.ipynb"
 """Of the branch that `publish.yml` writes."""
 
+VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
+"""Of docutils; the theme's own stands above."""
+
+LEAD = re.compile(r'<p class="attn-lead">(.*?)</p>', re.DOTALL)
+
 KICKER = re.compile(r'(<p class="attn-kicker[ "].*?)(</p>)', re.DOTALL)
 
 LONG_TABLE = re.compile(r'(<div class="attn-rows[^>]*>)(<div class="attn-window".*?</table></div>)', re.DOTALL)
@@ -122,10 +127,13 @@ def address(root: Path) -> str | None:
 
 def setup(app) -> dict:
     """As an extension of Sphinx: the book's templates; the chain ends before the record; long tables are turned over; a
-    page has links to Colab, Binder and Codespaces, MathJax where it has a formula, and nothing of Font Awesome."""
+    page has links to Colab, Binder and Codespaces, what citation managers read, MathJax where it has a formula, and
+    nothing of Font Awesome."""
     root = Path(app.srcdir).parent
     chain = toc_pages(root, record=False)
     on_github = address(root)
+    citation = root / "CITATION.cff"
+    about = yaml.safe_load(citation.read_text(encoding="utf-8")) if citation.is_file() else None
 
     def change(app, page: str, template: str, context: dict, doctree) -> None:
         _, *neighbours = app.env.collect_relations().get(page) or (None, None, None)
@@ -137,13 +145,18 @@ def setup(app) -> dict:
             colab = COLAB.format(address=on_github, page=page)
             links = PARTS.launch(colab, binder, f"https://codespaces.new/{on_github}")
             context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
+        context["metatags"] = VIEWPORT.sub("", context.get("metatags", ""))
         if "body" in context:
+            lead = LEAD.search(context["body"])
+            if about:
+                context["metatags"] += PARTS.cited(about, context["title"], lead[1] if lead else "")
             body = context["body"].replace('role="list" class="citation-list"', 'class="citation-list"')
             context["body"] = LONG_TABLE.sub(packed, body)
         if 'class="math' not in context.get("body", ""):  # Sphinx asks the pages below this one, too
             scripts = context["script_files"]
             context["script_files"] = [script for script in scripts if "mathjax" not in str(script.filename)]
 
+    app.add_config_value("comments_config", {}, "html")  # jupyter-book sets it for sphinx_comments, which is not loaded
     app.config.templates_path.append(str(THEME))
     app.connect("html-page-context", change, priority=900)  # when all scripts of the page are there
     app.connect("build-finished", lighten)

@@ -27,7 +27,7 @@ import attn_book
 import attn_core
 import attn_lab
 from attn_book.page import minus
-from attn_build import PARTS, scratch_folder
+from attn_build import PARTS, scratch_folder, trained
 from attn_build.plain import mark, named, readable
 from attn_build.sources import (
     convert,
@@ -61,6 +61,9 @@ NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.
 NO_TORCH = "this trains a network, and torch is not installed; make install brings it"
 """What stands in the place of the outputs of a cell tagged `torch`, and why a page is cut short."""
 
+TRAINED = "this trains a network, and torch is not installed; what follows was computed before"
+"""What stands above stored outputs of such a cell."""
+
 
 def execute(
     page: str | Path,
@@ -93,7 +96,7 @@ def execute(
 
     notebook = convert(name, root)
     about = provenance(here, name, declares.defaults | values, stamp)
-    if find_spec("torch") is None and skip_torch(notebook):
+    if find_spec("torch") is None and skip_torch(notebook, declares.defaults | values):
         about["shortened"] = NO_TORCH
     notebook = parameterized(notebook, values)
     start = time.perf_counter()
@@ -127,13 +130,14 @@ def provenance(root: Path, page: str, parameters: dict, stamp: str | None) -> di
     return about | ({"stamp": stamp} if stamp else {})
 
 
-def skip_torch(notebook: NotebookNode) -> bool:
-    """Put a note in the place of cells that need torch; whether there are any."""
-    cells = [cell for cell in notebook.cells if "torch" in cell.metadata["tags"]]
-    for cell in cells:
-        cell.outputs = [new_output("display_data", {"text/html": PARTS.gap(NO_TORCH, "Not run here")})]
+def skip_torch(notebook: NotebookNode, values: dict) -> bool:
+    """Put what is stored in the place of cells that need torch, else a note; whether there are any such."""
+    kept = trained.stored(notebook, values)
+    for cell, outputs in zip(trained.cells_of(notebook), kept, strict=True):
+        note = PARTS.gap(NO_TORCH, "Not run here") if outputs is None else PARTS.gap(TRAINED, "Stored outputs")
+        cell.outputs = [new_output("display_data", {"text/html": note}), *(outputs or ())]
         cell.metadata["tags"].append("skip-execution")
-    return bool(cells)
+    return None in kept
 
 
 def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
