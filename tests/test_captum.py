@@ -5,8 +5,8 @@ import torch
 from test_explanations import MASK, ids, model  # noqa: F401  # fixtures
 
 from attn_lab import check
-from attn_lab.more import explanations
-from attn_lab.more.first_state import opened
+from attn_lab.more import cls as explanations
+from attn_lab.more.cls import opened
 
 attr = pytest.importorskip("captum.attr")
 

@@ -40,9 +40,13 @@ def newest(ask: Callable[..., pd.DataFrame], *names: object, **where: object) ->
     yet, on fastText vectors; the column vectors says which."""
     rows = ask(*names, **where)
     older = fasttext(ask, *names, **where)
-    trained = pd.MultiIndex.from_frame(rows[KIND])
-    kinds = pd.MultiIndex.from_frame(older[KIND])
-    return in_order(rows, older[~kinds.isin(trained)])
+    return in_order(rows, older[~kinds_of(older).isin(kinds_of(rows))])
+
+
+def kinds_of(rows: pd.DataFrame) -> pd.MultiIndex:
+    """What one model of several seeds is: of guided networks the guide, whichever model it is."""
+    variant = rows["variant"].where(rows["guide"] == "", "")
+    return pd.MultiIndex.from_frame(rows[KIND].assign(variant=variant))
 
 
 def in_pairs(ask: Callable[..., pd.DataFrame], *names: object, **where: object) -> pd.DataFrame:
@@ -50,8 +54,7 @@ def in_pairs(ask: Callable[..., pd.DataFrame], *names: object, **where: object) 
     not trained on PPMI vectors yet."""
     rows = ask(*names, **where)
     older = fasttext(ask, *names, **where)
-    trained = pd.MultiIndex.from_frame(rows[KIND])
-    kinds = pd.MultiIndex.from_frame(older[KIND])
+    trained, kinds = kinds_of(rows), kinds_of(older)
     waiting = older.loc[~kinds.isin(trained), "corpus"].unique()
     rows = rows[~rows["corpus"].isin(waiting)]
     older = older[older["corpus"].isin(waiting)]
