@@ -31,8 +31,8 @@ TIMES, TEXTS = 3, 10
 
 def write() -> None:
     """Make the table anew; models that are not in the cache are trained."""
-    parts = [of_model(encoder, seed) for encoder, seed in product(ENCODERS, SEEDS[:5])]
-    put("people.csv.xz", pd.concat(rows for part in parts for rows in part))
+    models = [of_model(encoder, seed) for encoder, seed in product(ENCODERS, SEEDS[:5])]
+    put("people.csv.xz", pd.concat(rows for model in models for rows in model))
 
 
 def of_model(encoder: str, seed: int) -> Iterator[pd.DataFrame]:
@@ -50,13 +50,13 @@ def of_model(encoder: str, seed: int) -> Iterator[pd.DataFrame]:
     speaks = (bayes > np.log(TIMES)) & ((counts > 0).sum(axis=0) >= TEXTS)
     kinds = np.where(totals(speaks[words], traces.offsets) > 0, "sentiment word", "none")
 
-    values = {name: np.abs(size).astype(float) for name, size in importances(traces, seed).items()}
+    values = {name: np.abs(number).astype(float) for name, number in importances(traces, seed).items()}
     values |= {"permuted": weights_dealt_anew(traces, seed).attention, "lexicon": bayes[words], "person": marked}
     for ranking in RANKINGS:
-        own = marked.mean(axis=0) if ranking == "person" else values[ranking]
+        size = marked.mean(axis=0) if ranking == "person" else values[ranking]
         numbers = plausible(values[ranking], marked, traces.offsets)
-        numbers["names_deletion"] = agreement(own, values["deletion"], traces.offsets, 1)
-        numbers["tau_deletion"] = kendall_ragged(own, values["deletion"], traces.offsets)[0]
+        numbers["names_deletion"] = agreement(size, values["deletion"], traces.offsets, 1)
+        numbers["tau_deletion"] = kendall_ragged(size, values["deletion"], traces.offsets)[0]
         table = pd.DataFrame(numbers).assign(group=groups)
         both = pd.concat([table.assign(texts="all"), table.assign(texts=kinds)])
         means = both.groupby(["texts", "group"], as_index=False).mean()

@@ -85,8 +85,8 @@ def test_numbers_that_one_side_lacks_are_infinitely_far(traces):
     assert on_device.apart(traces, traces) == 0.0
     moved = replace(traces, gradient=traces.gradient + np.float32(0.5))
     assert on_device.apart(traces, moved) == pytest.approx(0.5, abs=1e-6)
-    broken = replace(traces, gradient=np.where(traces.gradient > 0, np.nan, traces.gradient))
-    assert on_device.apart(traces, broken) == np.inf
+    bare = replace(traces, leave_one_out=np.full(len(traces.score), np.nan, np.float32))
+    assert on_device.apart(traces, bare) == np.inf
 
 
 def test_headline_numbers_on_two_vectors_are_of_five_seeds_and_fifty_texts():

@@ -102,10 +102,7 @@ class JainWallace(Schedule):
             Weights by selection, 'dev' and 'test'; a row an epoch.
         """
         texts = documents = splits["train"]
-        imposed = {
-            name: checks.weights("imposed", values, splits[name].word_offsets)
-            for name, values in (imposed or {}).items()
-        }
+        imposed = checked(imposed or {}, splits)
         weight = positive_weight(documents) if self.class_weights else 1.0
         start(model)
         optimiser = adam(model, self.learning_rate, self.decay, penalty.parameters if penalty else ())
@@ -149,6 +146,11 @@ def adam(
         (undecayed if free else decayed).append(parameter)
     groups = [{"params": decayed, "weight_decay": decay}, {"params": [*undecayed, *further], "weight_decay": 0.0}]
     return torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
+
+
+def checked(imposed: Mapping[str, np.ndarray], splits: Mapping[str, Documents]) -> dict[str, np.ndarray]:
+    """The weights of each split, see `checks.weights`."""
+    return {name: checks.weights("imposed", values, splits[name].word_offsets) for name, values in imposed.items()}
 
 
 def positive_weight(documents: Documents) -> float:

@@ -245,18 +245,23 @@ def _arrow(path: Path) -> pyarrow.Table:
         bounded.count(int(sizes[sizes < 2**40].sum()))
         table = pyarrow.feather.read_table(source)
     else:
-        about = pyarrow.parquet.read_metadata(pyarrow.BufferReader(source))
-        groups = [about.row_group(i) for i in range(about.num_row_groups)]
-        parts = [group.column(j) for group in groups for j in range(about.num_columns)]
-        widths = [max(about.schema.column(j).length or 1, 1) for j in range(about.num_columns)] * len(groups)
-        if any("DELTA_BYTE_ARRAY" in part.encodings for part in parts):
-            raise ValueError("it is of an encoding that may hold more than it says; save it anew, as CSV")
-        values = sum(part.num_values * width for part, width in zip(parts, widths, strict=True))
-        bounded.count(max(values, sum(part.total_uncompressed_size for part in parts)))
-        texts = [part.path_in_schema for part in parts if part.physical_type == "BYTE_ARRAY"]
-        reader = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source), read_dictionary=texts)
-        table = reader.read(use_threads=False)
+        table = _parquet(source, bounded)
     return pyarrow.table([_counted(column, bounded) for column in table.columns], table.column_names)
+
+
+def _parquet(source: pyarrow.Buffer, bounded: official.Limited) -> pyarrow.Table:
+    """A Parquet file, texts as categories; what it says that it holds is counted."""
+    about = pyarrow.parquet.read_metadata(pyarrow.BufferReader(source))
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    parts = [group.column(j) for group in groups for j in range(about.num_columns)]
+    widths = [max(about.schema.column(j).length or 1, 1) for j in range(about.num_columns)] * len(groups)
+    if any("DELTA_BYTE_ARRAY" in part.encodings for part in parts):
+        raise ValueError("it is of an encoding that may hold more than it says; save it anew, as CSV")
+    values = sum(part.num_values * width for part, width in zip(parts, widths, strict=True))
+    bounded.count(max(values, sum(part.total_uncompressed_size for part in parts)))
+    texts = [part.path_in_schema for part in parts if part.physical_type == "BYTE_ARRAY"]
+    reader = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source), read_dictionary=texts)
+    return reader.read(use_threads=False)
 
 
 def _counted(column: pyarrow.ChunkedArray, bounded: official.Limited) -> pyarrow.ChunkedArray:

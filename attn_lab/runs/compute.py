@@ -88,11 +88,11 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, f
     cached. made: `inputs_of(run)`. few: words to train on up to which one thread does it."""
     data, matrix, inputs = made
     kept = not foreign.unversioned(run)
-    known = partial(store.read_weights, weights_key(run), inputs) if kept and not fresh else lambda: None
-    if cached := known():  # without a lock: a cache may be shared and not be ours to write
+    from_cache = partial(store.read_weights, weights_key(run), inputs) if kept and not fresh else lambda: None
+    if cached := from_cache():  # without a lock: a cache may be shared and not be ours to write
         return cached
     with store.only_trainer(weights_key(run)) if kept else nullcontext():
-        if cached := known():
+        if cached := from_cache():
             return cached
         weights = [weights_of(base, progress) for base in bases(run)]
         start = time.perf_counter()

@@ -177,8 +177,10 @@ def measures() -> pd.DataFrame:
     pairs = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")]
     by_measure = pairs.groupby("measure", observed=True)
     table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", _names))
-    known = yaml.safe_load(MEANINGS.read_text(encoding="utf-8"))
-    meanings = [next((known[name] for name in known if fnmatchcase(measure, name)), "") for measure in table.index]
+    patterns = yaml.safe_load(MEANINGS.read_text(encoding="utf-8"))
+    meanings = [
+        next((patterns[name] for name in patterns if fnmatchcase(measure, name)), "") for measure in table.index
+    ]
     table.insert(1, "meaning", meanings)
     return table.reset_index()
 

@@ -132,8 +132,7 @@ def setup(app) -> dict:
     root = Path(app.srcdir).parent
     chain = toc_pages(root, record=False)
     on_github = address(root)
-    citation = root / "CITATION.cff"
-    about = yaml.safe_load(citation.read_text(encoding="utf-8")) if citation.is_file() else None
+    about = cited_as(root)
 
     def change(app, page: str, template: str, context: dict, doctree) -> None:
         _, *neighbours = app.env.collect_relations().get(page) or (None, None, None)
@@ -161,6 +160,12 @@ def setup(app) -> dict:
     app.connect("html-page-context", change, priority=900)  # when all scripts of the page are there
     app.connect("build-finished", lighten)
     return {"parallel_read_safe": True}
+
+
+def cited_as(root: Path) -> dict | None:
+    """What CITATION.cff says of the book; None without it."""
+    citation = root / "CITATION.cff"
+    return yaml.safe_load(citation.read_text(encoding="utf-8")) if citation.is_file() else None
 
 
 def packed(table: re.Match) -> str:
