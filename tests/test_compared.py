@@ -66,7 +66,7 @@ def test_importances_by_hand():
     np.testing.assert_allclose(other["state"], found["state"])
     assert other["gradient"].tolist() == [-0.3, 0.1] and other["deletion"].tolist() == [-0.2, 0.1]
     assert "deletion" not in importances(replace(two_words(), leave_one_out=None))
-    with pytest.raises(AttnError, match="3 classes"):
+    with pytest.raises(AttnError, match="3 logits"):
         importances(toy_traces(classes=3))
 
 
