@@ -1,16 +1,19 @@
 """What was tried where a number differs: by how much variants move it, on the seeds that both have."""
 
 import dataclasses
+from fnmatch import fnmatch
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
-from scorecard_runs import result_of, row_for, seeds_of, whole
+from scorecard_runs import RULES, result_of, row_for, seeds_of, whole
 
 from attn_book.scorecard import reported, scorecard
 from attn_build import sources
+from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.runs import index
-from attn_lab.runs.run import SEEDS
+from attn_lab.runs.run import SEEDS, Run
 
 PAGE = sources.read_source(Path(__file__).parents[1] / "notebooks" / "scorecard.md")
 NAMES = {"index": index, "pd": pd}
@@ -105,3 +108,15 @@ def test_training_size_is_tested_on_another_data_set(tried):
     assert row["tested_on"] == "imdb" and row["shift"] == pytest.approx(0.11) and not row["within"]
     assert set(found["variant"]) == {"fraction=0.1"}, "only the declared share"
     assert found[found["corpus"] == "imdb"].empty, "less data explain no full set"
+
+
+def test_declared_causes_name_known_things():
+    for cause in reported("causes").itertuples():
+        assert any(fnmatch(name, cause.corpus) for name in CATALOGUE)
+        about = []
+        for name in ("corpus", "item", "measure"):
+            pattern = getattr(cause, name)
+            about.append(RULES[name].map(lambda text, pattern=pattern: fnmatch(text, pattern)))
+        assert np.logical_and.reduce(about).any(), cause
+        assert pd.isna(cause.field) or cause.field in {field.name for field in dataclasses.fields(Run)}
+        assert pd.isna(cause.tested_on) or cause.tested_on in CATALOGUE

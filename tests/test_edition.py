@@ -1,6 +1,7 @@
 """The rules of the book's pages: narrow and mostly visible code, guards, no legal prose, no raw keys."""
 
 import re
+import statistics
 from functools import cache
 from pathlib import Path
 from time import monotonic
@@ -17,7 +18,7 @@ PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines"
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
-WIDTH, TEN = 72, 10
+WIDTH, TEN, VISIBLE = 72, 10, 25
 
 
 @cache
@@ -175,3 +176,16 @@ def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
     assert opened(chromium, tmp_path / "one.html", "false false false") == "false false false"
     chromium.open(tmp_path / "plain.html")
     assert chromium.js("document.querySelector('.attn-code') === null") and not chromium.errors
+
+
+def test_a_reader_of_the_chain_meets_little_code():
+    """Plotting and queries stand folded, solutions in their folds; figures are drawn by what readers know."""
+    counts = [len(lines([code for _, code, _ in visible_cells(page)])) for page in CHAIN]
+    assert len(counts) > 20 and statistics.median(counts) <= VISIBLE, counts
+    drawing = [code for page in CHAIN for _, code, _ in visible_cells(page) if "figures.sheet(" in code]
+    assert not drawing, drawing
+
+
+def test_a_rounded_zero_has_no_sign():
+    assert words.number(-0.001, ".2f") == "0.00" and words.number(-0.02, ".2f") == "−0.02"
+    assert words.number(0.25, ".0%") == "25%" and words.number(-0.001, ".0%") == "0%"

@@ -12,6 +12,8 @@ from plain_network import (
     tensors,
     window_model,
 )
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_core.documents import UNKNOWN, pad
 from attn_core.errors import AttnError
@@ -229,3 +231,19 @@ def test_lstm_follows_its_equations():
     with torch.no_grad():
         found = model.states_and_scores(*tensors(np.array(ids)))[0][0].numpy()
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_lstm_equals_packed_bidirectional_lstm():
+    documents = random_documents([1, 7, 3, 12], 30)
+    model = random_model("lstm", "tanh", 30, width=5, hidden=4)
+    both = nn.LSTM(5, 4, batch_first=True, bidirectional=True)
+    with torch.no_grad():
+        for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
+            getattr(both, name).copy_(getattr(model.encoder.forward_lstm, name))
+            getattr(both, name + "_reverse").copy_(getattr(model.encoder.backward_lstm, name))
+        ids, lengths = padded(documents, np.arange(4))
+        packed = pack_padded_sequence(model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
+        expected, _ = pad_packed_sequence(both(packed)[0], batch_first=True)
+        found, _ = model.states_and_scores(ids, lengths)
+        inside = torch.arange(ids.shape[1]) < lengths[:, None]
+    torch.testing.assert_close(found[inside], expected[inside], atol=1e-6, rtol=0)

@@ -392,3 +392,9 @@ def test_no_script_declares_names_of_the_whole_page(chromium, place):
     })()"""
     )
     assert names == [] and chromium.errors == []
+
+
+def test_the_five_steps_by_touch_without_motion(page, place):
+    page.open(place, 390)
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    walk(page, lambda key: page.tap(*page.place(f'.attn-path button[data-key="{key}"]')))

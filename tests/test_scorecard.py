@@ -220,3 +220,15 @@ def test_the_statements_of_one_run_by_hand():
     assert {name: statements_of(run)[name] for name in by_hand} == pytest.approx(by_hand)
     none = run | dict.fromkeys([("flips_attention@coded", "all", f"only_{name}") for name in ("top", "random")], 0.0)
     assert np.isnan(statements_of(none)["3d"]), "no document that one item alone flips"
+
+
+def test_later_rules_carry_a_date_and_a_reason():
+    rules = reported("tolerances")
+    first = rules["date"] == rules["date"].min()
+    named = rules["item"].str.contains(r"Figure [34]$|^files: ") & (rules["paper"] == "jain")  # anew, nothing else
+    assert rules.loc[first & ~named, "reason"].isna().all() and (rules.loc[first, "late"] == "").all()
+    assert rules.loc[named, "reason"].str.startswith("item named anew on 2026-11-26").all()
+    assert rules.loc[~first, "reason"].str.contains("added").all()
+    changed = rules[rules["date"] == rules["date"].max()]
+    planned = changed["reason"].str.contains("no run of this data set is planned")
+    assert ((changed["late"] == "yes") | planned).all()

@@ -115,3 +115,25 @@ def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
     rows = derived.adversaries("sst")
     assert len(rows) == 3 * len(CURVE) and rows["settled"].all() and set(rows["divergence"]) == {*CURVE}
     assert derived.adversaries("sst", every=True)["settled"].tolist().count(False) == 1
+
+
+@pytest.mark.parametrize(
+    "corpus, gap, item, verdict",
+    [
+        ("sst", 0.002, "claim: attention is not needed", "holds"),
+        ("sst", 0.015, "claim: attention is not needed", "differs"),
+        ("sst", 0.010, "claim: attention is not needed", "undecided"),
+        ("imdb", 0.03, "claim: attention is needed", "holds"),
+        ("imdb", 0.008, "claim: attention is needed", "differs"),
+        ("imdb", 0.008, "claim: attention beats uniform weights", "holds"),
+        ("imdb", -0.01, "claim: attention beats uniform weights", "differs"),
+    ],
+)
+def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
+    rows = scored(uniform_test(corpus, gap=gap))
+    for chosen in ("dev", "test"):
+        row = row_for(rows, item=item, corpus=corpus, statistic=f"base minus uniform by seed, {chosen}-chosen")
+        assert row["verdict"] == verdict and row["ours"] == pytest.approx(gap, abs=1e-3) and row["low"] < row["high"]
+    few = scored(uniform_test(corpus, 4, gap=gap))
+    row = row_for(few, item=item, corpus=corpus, statistic="base minus uniform by seed, dev-chosen")
+    assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("unjudged", "few seeds", 4)
