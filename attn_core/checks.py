@@ -23,8 +23,11 @@ def numbers(name: str, values: ArrayLike, *shape: Any, finite: bool = True) -> n
         shape = (None,) * (array.ndim - len(shape) + 1) + shape[1:]
     if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
         raise AttnError(f"{name} must have the shape {shape}, got {array.shape}; None stands for any length")
-    if broken or np.ma.isMaskedArray(values):
-        raise AttnError(f"{name} must be finite, and none masked; leave out what is not")
+    if broken:
+        first = ", ".join(map(str, np.argwhere(~np.isfinite(array))[0]))
+        raise AttnError(f"{name} must be finite, which it is not at {first}; leave out what is not")
+    if np.ma.isMaskedArray(values):
+        raise AttnError(f"{name} must have no masked numbers; leave them out")
     return array
 
 

@@ -5,6 +5,7 @@ already moves attention. Only the n real tokens of a document count. tvd is |p' 
 paper's text; the authors' code halves it, and Figure 5 very likely shows the halved scale (HALVED).
 """
 
+import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
@@ -39,9 +40,13 @@ def against(base: Traces, second: Traces) -> pd.DataFrame:
     second = second.take(rows[rows >= 0])
     if not len(base):
         raise AttnError("the two runs share no document; compare runs of the same data set and split")
-    unlike = base.doc_id[base.lengths != second.lengths]
+    unlike = np.flatnonzero(base.lengths != second.lengths)
     if len(unlike):
-        raise AttnError(f"document {unlike[0]} has other tokens in the other model; compare runs of the same data")
+        row = unlike[0]
+        raise AttnError(
+            f"document {base.doc_id[row]} has {base.lengths[row]} tokens in the base and {second.lengths[row]} in the "
+            "other model; compare runs of the same data"
+        )
     jsd = apart(base.attention, second.attention, base.offsets)
     return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": tvd(base.outputs, second.outputs)})
 
