@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from conftest import toy_traces
 
-from attn_book import derived
+from attn_lab.more import beside
 from benchmarks import bench_tests
 
 
@@ -43,7 +43,7 @@ def test_deals_are_enumerated_as_by_brute_force():
     traces = toy_traces(classes=1, lengths=(2, 6, 3, 5, 4, 3, 7))
     deals = [bench_tests.nth_deal(traces, k) for k in range(720)]
     values = np.mean([heaviest_says(permuted) for permuted in deals], axis=0)
-    assert np.allclose(values[:6], derived.over_permutations(traces, heaviest_says)[:6])
+    assert np.allclose(values[:6], beside.over_permutations(traces, heaviest_says)[:6])
     for document, n in enumerate(traces.lengths[:6]):
         own = slice(*traces.offsets[document : document + 2])
         seen = Counter(tuple(permuted.score[own]) for permuted in deals)
@@ -61,7 +61,7 @@ def heaviest_says(traces):
 def test_the_expectation_over_permutations_is_the_mean_over_all_orders():
     """Beside a loop over documents and orders; documents of two to six items, of which none is left to chance."""
     traces = toy_traces(classes=1, lengths=(2, 6, 3, 5, 4, 3))
-    expected = derived.over_permutations(traces, heaviest_says)
+    expected = beside.over_permutations(traces, heaviest_says)
     for document in range(len(traces)):
         alone = traces.take([document])
         values = []
@@ -74,12 +74,12 @@ def test_the_expectation_over_permutations_is_the_mean_over_all_orders():
 def test_a_long_document_is_permuted_at_random(monkeypatch):
     """Near the mean over all orders, the same whatever stands beside it, another for another seed."""
     traces = toy_traces(classes=1, lengths=(7, 3, 7, 9))
-    drawn = derived.over_permutations(traces, heaviest_says)
-    assert np.array_equal(derived.over_permutations(traces.take([2, 0]), heaviest_says), drawn[[2, 0]])
-    assert (derived.over_permutations(traces, heaviest_says, seed=1) != drawn)[[0, 2, 3]].all()
+    drawn = beside.over_permutations(traces, heaviest_says)
+    assert np.array_equal(beside.over_permutations(traces.take([2, 0]), heaviest_says), drawn[[2, 0]])
+    assert (beside.over_permutations(traces, heaviest_says, seed=1) != drawn)[[0, 2, 3]].all()
 
-    monkeypatch.setattr(derived, "ALL_ORDERS", 7)
-    exact = derived.over_permutations(traces.take([0, 2]), heaviest_says)
+    monkeypatch.setattr(beside, "ALL_ORDERS", 7)
+    exact = beside.over_permutations(traces.take([0, 2]), heaviest_says)
     spread = np.ptp(traces.contribution[:, 0])
     assert not np.array_equal(exact, drawn[[0, 2]])
     assert np.abs(exact - drawn[[0, 2]]).max() < 0.2 * spread

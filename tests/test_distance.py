@@ -12,6 +12,7 @@ from attn_book import derived
 from attn_core.errors import AttnError
 from attn_core.experiments import distance
 from attn_core.measures import LN2
+from attn_lab.more import beside
 
 COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd"]
 lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
@@ -59,7 +60,7 @@ def test_only_documents_of_both():
 
 def test_bad_input_is_named():
     base = toy_traces((2, 3), doc_ids=[1, 2])
-    with pytest.raises(AttnError, match="document 2 has other tokens"):
+    with pytest.raises(AttnError, match="document 2 has 3 tokens in the base and 5 in the other model"):
         distance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
     with pytest.raises(AttnError, match="share no document"):
         distance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
@@ -69,7 +70,7 @@ def test_median_and_maximum_over_seeds():
     base = toy_traces((3, 4, 5, 6), 1)
     tables = [distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
     tables[1] = tables[1].iloc[[3, 0, 1]]  # one lacks a document and has another order
-    found = derived.per_instance(tables).set_index("doc_id")
+    found = beside.per_instance(tables).set_index("doc_id")
     assert sorted(found.index) == [0, 1, 3]
     for doc_id in found.index:
         values = [table.set_index("doc_id").loc[doc_id, "jsd"] for table in tables]

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from conftest import toy_pairs, toy_traces
 
-from attn_book.derived import curve
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.removal import (
@@ -21,6 +20,7 @@ from attn_core.experiments.removal import (
 from attn_core.experiments.single import single
 from attn_core.measures import jsd
 from attn_core.traces import Traces, attending_only, decisions, probabilities
+from attn_lab.more.beside import curve
 from attn_lab.more.erasure import RANKINGS, document_table, summary_table
 
 LENGTHS = (1, 2, 3, 4, 5, 5, 8, 13, 2, 7, 9)

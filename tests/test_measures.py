@@ -15,7 +15,6 @@ from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from attn_book.corrected import holm
-from attn_book.derived import partial_rank
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.measures import (
     LN2,
@@ -28,6 +27,7 @@ from attn_core.measures import (
     seed_interval,
     tvd,
 )
+from attn_lab.more.beside import partial_rank
 
 positive = st.floats(0, 1, allow_subnormal=False)
 

@@ -13,13 +13,13 @@ from plain_hierarchical import SIX
 from scipy.special import softmax
 from test_hierarchical import LENGTHS, is_han, run_model
 
-from attn_book.derived import curve
 from attn_core.documents import flat
 from attn_core.errors import AttnError
 from attn_core.models.hierarchical import build
 from attn_core.tracing import trace_items as trace
 from attn_core.training import serrano
 from attn_lab.data.catalogue import SCHEDULES, schedule
+from attn_lab.more.beside import curve
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 

@@ -15,6 +15,7 @@ from test_pages import ELSEWHERE, executed
 from attn_book import derived
 from attn_build import running, sources, trained
 from attn_core.experiments.search import search
+from attn_lab.more import beside
 from attn_lab.runs import index, store
 
 ROOT = Path(__file__).parents[1]
@@ -104,5 +105,5 @@ def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch)
     derived.searched.cache_clear()
     stored, rows = derived.searched(corpus), derived.classifiers(corpus)
     few = store.read(store.archive_folder(), rows.set_index("seed")["key"][10]).traces.take(range(0, 100, 20))
-    found = derived.per_search(few, search(few, progress=False)).set_index("doc_id")
+    found = beside.per_search(few, search(few, progress=False)).set_index("doc_id")
     assert found.sub(stored.set_index("doc_id").loc[found.index, found.columns]).abs().to_numpy().max() < CLOSE_SEARCHED
