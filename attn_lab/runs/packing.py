@@ -21,7 +21,7 @@ from attn_lab.more import erasure, tables
 from attn_lab.more.echo import MEASURES, echo, elsewhere
 from attn_lab.more.known import GOOD
 from attn_lab.runs import rows, store, upkeep
-from attn_lab.runs.compute import inputs_of, trained, weights_of
+from attn_lab.runs.compute import compute, inputs_of, trained, weights_of
 from attn_lab.runs.controls import beside_first, controls
 from attn_lab.runs.families import attended
 from attn_lab.runs.results import fits
@@ -305,18 +305,20 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
         return None, {}
     # Of trainings that differ by rounding, the archive's documents: trained again here, the twin would be one more.
     base = archived(other) if run.rounding else None
+    judged = is_judged(run, traces)
     if base is None:
-        base = at_hand(other)
+        base = at_hand(other, deletions=judged)  # by which `beside_first` weighs
         same_as_archived(other, base)
     table = against(base, traces)
-    if is_judged(run, traces) and np.array_equal(base.doc_id, traces.doc_id):
+    if judged and np.array_equal(base.doc_id, traces.doc_id):
         table = table.assign(**beside_first(base, traces))
     means = table.drop(columns=["doc_id", "predicted", "max_attention"]).mean()
     return table, {"against": {"base": other.key} | means.to_dict()}
 
 
-def at_hand(run: Run) -> Traces:
-    """Attention and outputs of a run on the whole test set: from the local cache, else read again, with one line."""
+def at_hand(run: Run, deletions: bool = False) -> Traces:
+    """Attention and outputs of a run on the whole test set, if asked with deletions: from the local cache, else read
+    again, with one line."""
     if fits(run, store.cache_store()):
         return whole(store.read(store.cache_store(), run.key))
     tqdm.write(
@@ -324,6 +326,8 @@ def at_hand(run: Run) -> Traces:
         "where its weights are absent too",
         file=sys.stderr,
     )
+    if deletions:
+        return whole(compute(run))
     documents = inputs_of(run)[0].splits["test"]
     return attended(run, weights_of(run, progress=False), documents, progress=True).rounded()
 
