@@ -666,9 +666,9 @@ def strata() -> tuple[Any, str]:
                     lw=1,
                 )
         pair[0].set_title(title, loc="left")
-    for mark, corpus in zip("osD", CORPORA[:3], strict=True):
+    for mark, corpus in zip("osD^", CORPORA, strict=True):
         panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
-    sheet.legend(loc="outside upper center", ncols=3)
+    sheet.legend(loc="outside upper center", ncols=4)
     for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
         axes.set(
             xticks=range(5),
