@@ -89,7 +89,7 @@ def test_a_page_executes_without(page, reading, monkeypatch):
 
 
 def test_outputs_of_every_cell_that_trains_are_stored():
-    """After a change of such a cell: `python -m attn_build.trained`."""
+    """After a change of such a cell: `python -m attn_build.train`."""
     notebook = sources.convert("extending", ROOT)
     values = sources.declaration(notebook, "extending").defaults
     assert not running.skip_torch(notebook, values)
