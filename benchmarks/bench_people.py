@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.single import weights_dealt_anew
+from attn_core.experiments.single import permuted_weights
 from attn_core.traces import totals
 from attn_lab import Run, obtain
 from attn_lab.data.prepare import marks
@@ -51,7 +51,7 @@ def of_model(encoder: str, seed: int) -> Iterator[pd.DataFrame]:
     kinds = np.where(totals(speaks[words], traces.offsets) > 0, "sentiment word", "none")
 
     values = {name: np.abs(number).astype(float) for name, number in importances(traces, seed).items()}
-    values |= {"permuted": weights_dealt_anew(traces, seed).attention, "lexicon": bayes[words], "person": marked}
+    values |= {"permuted": permuted_weights(traces, seed).attention, "lexicon": bayes[words], "person": marked}
     for ranking in RANKINGS:
         size = marked.mean(axis=0) if ranking == "person" else values[ranking]
         numbers = plausible(values[ranking], marked, traces.offsets)

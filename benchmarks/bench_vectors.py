@@ -19,12 +19,12 @@ VECTORS = ("ppmi-300", "indomain-300")
 FEWEST = 50
 
 HEADLINES = {
-    ("echo", "mean"): "single_state_agreement",
-    ("locked", "mean"): "attention_invariant",
+    ("single_state_agreement", "mean"): "single_state_agreement",
+    ("attention_invariant", "mean"): "attention_invariant",
     ("median_change", "share_below_0.1"): "permuting_changes_little",
-    ("jsd_exact@0.05", "mean"): "optimal_jsd",
+    ("jsd_exact epsilon=0.05", "mean"): "optimal_jsd",
     ("tau_attention_gradient", "mean"): "tau_gradients",
-    ("flat_flips", "mean"): "decision_flips_uniform",
+    ("flips_under_uniform", "mean"): "decision_flips_uniform",
     ("auc", "value"): "auc",
 }
 """Measure and statistic of `numbers` -> what the table calls it."""

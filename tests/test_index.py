@@ -14,7 +14,7 @@ from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
 from attn_core.errors import AttnError
-from attn_lab.more.echo import echo
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import index, rows, store, upkeep
 from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
 from attn_lab.runs.results import obtain
@@ -227,11 +227,11 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
 def test_what_a_reader_trained_has_numbers():
     """Those that take seconds, as soon as it is stored: without searching adversaries."""
     obtain(tiny(), progress=False)
-    row = index.numbers("echo", "mean", source="cache", corpus="planted", variant="any").iloc[0]
+    row = index.numbers("single_state_agreement", "mean", source="cache", corpus="planted", variant="any").iloc[0]
     traces = obtain(tiny()).traces
-    assert row["value"] == pytest.approx(echo(traces)["echo"].mean(), abs=1e-5) and row["key"] == tiny().key
+    assert row["value"] == pytest.approx(single_state_agreement(traces)["single_state_agreement"].mean(), abs=1e-5) and row["key"] == tiny().key
     measures = set(index.numbers("any", source="cache", variant="any")["measure"])
-    assert {TAU, "median_change", "ceiling", "locked", "accuracy"} <= measures
+    assert {TAU, "median_change", "ceiling", "attention_invariant", "accuracy"} <= measures
     assert not any(name.startswith("jsd_") for name in measures)
 
 

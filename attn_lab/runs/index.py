@@ -7,8 +7,8 @@
 
 They are read from the tables of data/archive and of the local cache (store.py), which anyone can read without this.
 
-A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_search@0.05`), or of a test set as a whole
-(`accuracy`); a *statistic* is what is told of it over documents (`mean`, `share_above_0.4`; of whole test sets
+A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_search epsilon=0.05`), or of a test set as a
+whole (`accuracy`); a *statistic* is what is told of it over documents (`mean`, `share_above_0.4`; of whole test sets
 `value`). `predicted` and `bin` name the group of documents: a predicted class, a bin of the largest weight, or `all`.
 """
 

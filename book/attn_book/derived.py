@@ -142,9 +142,9 @@ def statements_of(run: Mapping) -> dict[str, float]:
     7: fractions removed, 'common': documents that flip under every order. 5: the largest of the four orders' medians.
     8, 10: how often the gradient flips with fewer removals than attention. (9 needs single documents: `sooner`.)
     """
-    js = "delta_js@coded"
+    js = "delta_js rule=coded"
     negative = run[js, "all", "share_negative"]
-    flips = "flips_attention@coded"
+    flips = "flips_attention rule=coded"
     only_top = run[flips, "all", "only_top"] / 100  # stored in per cent
     only_other = run[flips, "all", "only_random"] / 100
     with np.errstate(invalid="ignore"):
@@ -275,9 +275,9 @@ def measured(name: str, **options) -> pd.DataFrame:
 
 def of_permuted(numbers: list[str]) -> pd.DataFrame:
     """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns label (the data set),
-    number, attention, and permuted, their expectation under permuted weights (measured/dealt.csv)."""
-    rows = measured("dealt.csv")
-    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label", "dealt": "permuted"})
+    number, attention, and permuted, their expectation under permuted weights (measured/permuted.csv)."""
+    rows = measured("permuted.csv")
+    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label"})
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
