@@ -172,7 +172,11 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
         return []
     tables = []
     for traces in shared(runs_of(corpus, "ppmi-300", encoder)):
-        columns = of_permuted(traces) | of_adversaries(traces) | {"single_state_agreement": single_state_agreement(traces)["single_state_agreement"].to_numpy()}
+        columns = (
+            of_permuted(traces)
+            | of_adversaries(traces)
+            | {"single_state_agreement": single_state_agreement(traces)["single_state_agreement"].to_numpy()}
+        )
         tables.append(pd.DataFrame(columns, index=traces.doc_id))
     return tables
 
@@ -205,7 +209,9 @@ def lists() -> Iterator[dict]:
 
 
 def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
-    each = {name: np.array([table[name] for table in tables]) for name in tables[0] if name.startswith(("top1", "change"))}
+    each = {
+        name: np.array([table[name] for table in tables]) for name in tables[0] if name.startswith(("top1", "change"))
+    }
     each |= {f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"] for kind in ("top1", "change")}
     for name, values in each.items():
         yield mean_of(values, **named, measure=name)

@@ -7,7 +7,13 @@ from attn_book.confidence import at_confidence_of
 
 
 def texts(p, single_state_agreement):
-    return pd.DataFrame({"p": p, "single_state_agreement": single_state_agreement, "attention_invariant": [value == 1 for value in single_state_agreement]})
+    return pd.DataFrame(
+        {
+            "p": p,
+            "single_state_agreement": single_state_agreement,
+            "attention_invariant": [value == 1 for value in single_state_agreement],
+        }
+    )
 
 
 def test_texts_weigh_as_confidence_spreads_among_others():

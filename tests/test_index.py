@@ -229,7 +229,10 @@ def test_what_a_reader_trained_has_numbers():
     obtain(tiny(), progress=False)
     row = index.numbers("single_state_agreement", "mean", source="cache", corpus="planted", variant="any").iloc[0]
     traces = obtain(tiny()).traces
-    assert row["value"] == pytest.approx(single_state_agreement(traces)["single_state_agreement"].mean(), abs=1e-5) and row["key"] == tiny().key
+    assert (
+        row["value"] == pytest.approx(single_state_agreement(traces)["single_state_agreement"].mean(), abs=1e-5)
+        and row["key"] == tiny().key
+    )
     measures = set(index.numbers("any", source="cache", variant="any")["measure"])
     assert {TAU, "median_change", "ceiling", "attention_invariant", "accuracy"} <= measures
     assert not any(name.startswith("jsd_") for name in measures)

@@ -642,7 +642,8 @@ def shell(command: str, place: Path) -> subprocess.CompletedProcess:
 @pytest.mark.slow
 @pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
 @pytest.mark.parametrize(
-    "command", ["attn_core corpora | head -1", "attn_core numbers single_state_agreement mean | head -1", "attn_core corpora >&-"]
+    "command",
+    ["attn_core corpora | head -1", "attn_core numbers single_state_agreement mean | head -1", "attn_core corpora >&-"],
 )
 def test_a_closed_output_is_no_traceback(command, place):
     assert not shell(command, place).stderr

@@ -70,8 +70,10 @@ def test_alone_and_beside_by_hand():
         return weights.attention[weights.offsets[:-1]] + np.array([0, 10])
 
     told = told_apart(good, like, first, draws=2000)
-    assert told.beside.to_numpy() == pytest.approx([0.75, 0.75], abs=0.04)  # half of the permutations change nothing:
-    ties assert told.alone.mean() == pytest.approx((0.75 + 0 + 1 + 0.75) / 4, abs=0.03)
+    assert told.beside.to_numpy() == pytest.approx(
+        [0.75, 0.75], abs=0.04
+    )  # half of the permutations change nothing: ties
+    assert told.alone.mean() == pytest.approx((0.75 + 0 + 1 + 0.75) / 4, abs=0.03)
     assert told.alone.to_numpy() == pytest.approx([0.375 + 0.875 - 0.625, 0.875 + 0.375 - 0.625], abs=0.03)
 
 

@@ -58,7 +58,9 @@ def test_outputs_are_those_of_the_package():
 @node
 def test_each_word_alone_says_what_the_package_has_it_say():
     agree = "data.map(d => attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length)"
-    np.testing.assert_allclose(in_node(agree, sentences(TOY)), single_state_agreement(TOY)["single_state_agreement"], atol=1e-12)
+    np.testing.assert_allclose(
+        in_node(agree, sentences(TOY)), single_state_agreement(TOY)["single_state_agreement"], atol=1e-12
+    )
 
 
 @node

@@ -218,7 +218,9 @@ def test_the_statements_of_one_run_by_hand():
         "8": 0.4,
     }
     assert {name: statements_of(run)[name] for name in by_hand} == pytest.approx(by_hand)
-    none = run | dict.fromkeys([("flips_attention rule=coded", "all", f"only_{name}") for name in ("top", "random")], 0.0)
+    none = run | dict.fromkeys(
+        [("flips_attention rule=coded", "all", f"only_{name}") for name in ("top", "random")], 0.0
+    )
     assert np.isnan(statements_of(none)["3d"]), "no document that one item alone flips"
 
 

@@ -33,7 +33,11 @@ def test_by_hand():
     traces = toy_traces(lengths=(3,))
     traces = replace(traces, score=np.log([1, 0.6, 0.4]), bias=np.zeros(1))
     row = single_state_agreement(replace(traces, contribution=np.array([[1.0], [1.0], [-3.0]]))).iloc[0]
-    assert row["single_state_agreement"] == pytest.approx(2 / 3) and row["attention_invariant"] == 0 and row["flips_under_uniform"] == 1
+    assert (
+        row["single_state_agreement"] == pytest.approx(2 / 3)
+        and row["attention_invariant"] == 0
+        and row["flips_under_uniform"] == 1
+    )
     row = single_state_agreement(replace(traces, contribution=np.array([[1.0], [2.0], [0.5]]))).iloc[0]
     assert (row["single_state_agreement"], row["attention_invariant"], row["flips_under_uniform"]) == (1, 1, 0)
     assert single_state_agreement(toy_traces(classes=3))["permutation_expected"].isna().all()

@@ -41,7 +41,11 @@ def kinds(traces: Traces, documents: Documents, vocabulary: tuple[str, ...]) -> 
         "function words": function,
         "content words": ~signs(vocabulary)[ids] & ~function,
     }
-    return {f"single_state_agreement part={kind}": float(alike[pieces].mean()) for kind, pieces in of_kind.items() if pieces.any()}
+    return {
+        f"single_state_agreement part={kind}": float(alike[pieces].mean())
+        for kind, pieces in of_kind.items()
+        if pieces.any()
+    }
 
 
 def signs(vocabulary: tuple[str, ...]) -> np.ndarray:

@@ -30,7 +30,14 @@ from attn_core.traces import (
     totals,
 )
 
-MEASURES = ("single_state_agreement", "attention_invariant", "flips_under_uniform", "permutation_expected", "alone_near", "top_erased")
+MEASURES = (
+    "single_state_agreement",
+    "attention_invariant",
+    "flips_under_uniform",
+    "permutation_expected",
+    "alone_near",
+    "top_erased",
+)
 
 NEAR = 0.05
 """Output distance within which a token alone counts as giving the text's output; Jain & Wallace's epsilon for text."""

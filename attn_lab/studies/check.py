@@ -513,7 +513,11 @@ def under_weights(
     columns = {str(name): column.to_numpy() for name, column in pd.DataFrame(rows).items()}
     mean = replace(traces, contribution=alone)
     if close(mean.logits, traces.logits) and close(mean.logits_under(1 / mean.lengths[mean.owner]), flat):
-        return columns | {"attention-invariant": single_state_agreement(mean)["attention_invariant"].to_numpy(float)}, mean, ""
+        return (
+            columns | {"attention-invariant": single_state_agreement(mean)["attention_invariant"].to_numpy(float)},
+            mean,
+            "",
+        )
     return columns, traces, "This model's logits are no mean over its words, for which alone it can be told."
 
 
