@@ -258,8 +258,8 @@ def role_of(run: Run) -> str:
 
 
 def shuffled(run: Run) -> dict[str, float]:
-    """A control, for the record: means of `single_state_agreement` and, with two classes, ROC AUC of the same model that
-    reads its test texts with their words in a random order (start and end stay)."""
+    """A control, for the record: means of `single_state_agreement` and, with two classes, ROC AUC of the same model
+    that reads its test texts with their words in a random order (start and end stay)."""
     inputs = inputs_of(run)
     test = inputs[0].splits["test"]
     rng = np.random.default_rng(run.seed)
