@@ -10,7 +10,7 @@ import pandas as pd
 
 from attn_book.verdict import CORPORA
 from attn_lab.more.known import names_the_word
-from attn_lab.runs.index import HEADLINE_SEEDS, numbers, over_seeds
+from attn_lab.runs.index import HEADLINE_SEEDS, numbers, over_seeds, with_parameters
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared
 from benchmarks.measured import mean_of, put
@@ -39,7 +39,7 @@ def headlines() -> pd.DataFrame:
     """Means over whole test sets, then over seeds."""
     model = {"corpus": CORPORA, "encoder": "lstm", "attention": "tanh", "seed": SEEDS[:HEADLINE_SEEDS]}
     measures, statistics = zip(*HEADLINES, strict=True)
-    rows = numbers(measures, statistics, vectors=VECTORS, **model)
+    rows = with_parameters(numbers(measures, statistics, vectors=VECTORS, **model))
     names = pd.MultiIndex.from_frame(rows[["measure", "statistic"]]).map(HEADLINES.get)
     rows = rows.assign(measure=names, documents=rows["n_test"]).dropna(subset="measure")
     table = over_seeds(rows, "corpus", "vectors", "measure", "documents")

@@ -56,9 +56,9 @@ def single(traces: Traces, seed: int = 0) -> pd.DataFrame:
     -------
     DataFrame
         For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
-        flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js rule=<rule> = JS(p, q_i*) -
-        JS(p, q_r) in nats, delta_alpha rule=<rule> = alpha_i* - alpha_r, and same rule=<rule>, whether r is i* (then both are 0). n =
-        1: NaN and False; the paper leaves these out.
+        'flips_r_<choice> rule=<rule>', whether erasing r does. For attention's i* and each rule also delta_js =
+        JS(p, q_i*) - JS(p, q_r) in nats, delta_alpha = alpha_i* - alpha_r, and same, whether r is i* (then both are 0).
+        n = 1: NaN and False; the paper leaves these out.
 
     Notes
     -----

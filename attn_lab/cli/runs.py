@@ -163,7 +163,7 @@ def numbers(
             f"no stored run fits {' '.join(places)}; {near(fields)}`python -m attn_core archive list` names all"
         )
     if by:
-        rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))
+        rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "parameter", "statistic"]))
     else:
         model = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed"]
         rows = rows[[*model, *index.NAMES, "value", "data", "n_test", "key"]]

@@ -99,7 +99,7 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     but `single_item` (n: documents of one item) is over documents of more than one item:
     fraction_<r>, mass_<r>: n; n_flipped; of those mean, quartiles and whiskers, as Figures 5 and 6 draw them; bin
     'common': of the documents that flip under every ranking. regret_fraction_<r>, equals_<r>, gradient_first: n, mean,
-    quartiles. All of these also with the suffix  rule=left, where flips with the zero vector count as none.
+    quartiles. All of these also with the suffix rule=left, where flips with the zero vector count as none.
     delta_js rule=<rule>: n, mean, quartiles, share_negative; and what the paper is reported to say of Figures 3 and 4,
     where defined: spearman of delta_js with delta_alpha; near_0, share of |delta_js| below NEAR among weight gaps up to
     SMALL_GAP; negative_near_0, share above -NEAR among negative delta_js.

@@ -103,7 +103,9 @@ def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | Non
         whole += [(f"{name}_beside", "mean", value) for name, value in beside.items()]
     of_whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
     parts.append(of_whole.assign(predicted="all", bin="all"))
-    return pd.concat(parts, ignore_index=True)[[*NAMES, "value"]]
+    numbers = pd.concat(parts, ignore_index=True)
+    named = numbers["measure"].str.partition(" ")
+    return numbers.assign(measure=named[0], parameter=named[2])[[*NAMES, "value"]]
 
 
 def single_states(record: dict, traces: Traces) -> pd.DataFrame:

@@ -67,7 +67,7 @@ def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd
     # Where no run has a measure or statistic, its rules have no number.
     measures = set(rules["measure_ours"]) & index.has("measure")
     statistics = (set(rules["statistic_ours"]) | {"n"}) & index.has("statistic")
-    rows = ask(measures, statistics, "any", "any", **where)
+    rows = index.with_parameters(ask(measures, statistics, "any", "any", **where))
 
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
@@ -176,7 +176,7 @@ def statements_of(run: Mapping) -> dict[str, float]:
 def statements() -> pd.DataFrame:
     """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `of_runs`."""
     chosen = index.runs(family="hierarchical")
-    rows = numbers("any", "any", bin="any", family="hierarchical")
+    rows = index.with_parameters(numbers("any", "any", bin="any", parameter="any", family="hierarchical"))
     rows = rows[~rows["statistic"].str.startswith("hist:")]
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
     wide = wide.reindex(columns=chosen["key"]).astype(float)

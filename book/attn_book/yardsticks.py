@@ -45,7 +45,7 @@ def yardsticks(epsilon: float, corpus: str, seed: int) -> pd.DataFrame:
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
         rows = newest(index.numbers, list(stored), "mean", source="archive", **where)
-        rows["kind"] = rows["measure"].map(stored)
+        rows["kind"] = index.with_parameters(rows)["measure"].map(stored)
         means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
     else:
         means = pd.concat([live(name, epsilon, SEEDS[0]) for name in SETS if name != corpus])
