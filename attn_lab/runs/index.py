@@ -137,8 +137,7 @@ def numbers(
     table = table[_among(table["statistic"], statistic) & _among(table["predicted"], predicted)]
     table = table[_among(table["bin"], bin)]
     values = _measured(table, measure, parameter).astype(dict.fromkeys(NAMES, object) | {"key": str})
-    epsilons = values["parameter"].where(values["parameter"].str.startswith("epsilon="))
-    values["epsilon"] = epsilons.str.partition("=")[2].astype(float)
+    values["epsilon"] = values["parameter"].str.extract("^epsilon=(.*)", expand=False).astype(float)
     return chosen[["key", *FIELDS, "variant", "data", "n_train", "n_test"]].merge(values, on="key")
 
 

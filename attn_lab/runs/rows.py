@@ -104,8 +104,8 @@ def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | Non
     of_whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
     parts.append(of_whole.assign(predicted="all", bin="all"))
     numbers = pd.concat(parts, ignore_index=True)
-    named = numbers["measure"].str.partition(" ")
-    return numbers.assign(measure=named[0], parameter=named[2])[[*NAMES, "value"]]
+    numbers[["measure", "parameter"]] = numbers["measure"].str.extract(r"(\S*) ?(.*)")
+    return numbers[[*NAMES, "value"]]
 
 
 def single_states(record: dict, traces: Traces) -> pd.DataFrame:
