@@ -296,3 +296,30 @@ def test_numbers_on_the_command_line(asked):
 def test_what_cannot_be_answered_is_one_line(asked, words, told):
     status, out, lines = asked(*words)
     assert (status, out, len(lines)) == (2, "", 1) and lines[0].startswith("attn_core: ") and told in lines[0]
+
+
+def test_a_parameter_stands_beside_its_measure():
+    at = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "source": "archive"}
+    rows = first_numbers("jsd_exact", "mean", epsilon=0.05, **at)
+    assert set(rows["parameter"]) == {"epsilon=0.05"} and set(rows["epsilon"]) == {0.05}
+    in_full = first_numbers("jsd_exact epsilon=0.05", "mean", **at)
+    pd.testing.assert_frame_equal(in_full, rows)
+
+
+def test_of_a_measure_with_and_without_parameters_those_without_are_meant():
+    rows = first_numbers("single_state_agreement", "mean", corpus="sst", encoder="minilm", source="archive")
+    assert set(rows["parameter"]) == {""} and rows["epsilon"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("echo", "single_state_agreement"),
+        ("flat_flips", "flips_under_uniform"),
+        ("moved_bayes", "change_bayes"),
+        ("jsd_exact@0.05", "jsd_exact epsilon=0.05"),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one(old, new):
+    with pytest.raises(AttnError, match=f"'{new}'"):
+        first_numbers(old)
