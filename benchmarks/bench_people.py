@@ -1,6 +1,6 @@
 """How far rankings of words agree with what people marked: people.csv.xz, `python -m benchmarks --people`.
 
-Agreement with people's marks (first, precision, tau: `more.people`) and with the size of deletion (names_deletion,
+Agreement with people's marks (first, precision, tau: `more.people`) and with the size of deletion (top1_deletion,
 tau_deletion); one row a model of data/sweeps/people.yml, which has the predictions, a ranking, a kind of sentences
 (texts) and a group of six people: means over the group's sentences.
 """
@@ -55,7 +55,7 @@ def of_model(encoder: str, seed: int) -> Iterator[pd.DataFrame]:
     for ranking in RANKINGS:
         size = marked.mean(axis=0) if ranking == "person" else values[ranking]
         numbers = plausible(values[ranking], marked, traces.offsets)
-        numbers["names_deletion"] = agreement(size, values["deletion"], traces.offsets, 1)
+        numbers["top1_deletion"] = agreement(size, values["deletion"], traces.offsets, 1)
         numbers["tau_deletion"] = kendall_ragged(size, values["deletion"], traces.offsets)[0]
         table = pd.DataFrame(numbers).assign(group=groups)
         both = pd.concat([table.assign(texts="all"), table.assign(texts=kinds)])

@@ -362,8 +362,8 @@ def contexts_of(text: Opened) -> dict[str, Tensor]:
 
 
 def looks(attention: list[Tensor], signs: Tensor) -> Tensors:
-    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`, layers
-    from 1. signs (B, n): which pieces are signs."""
+    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`,
+    layers from 1. signs (B, n): which pieces are signs."""
     columns = {}
     for layer, weights in enumerate(attention, 1):
         for kind, share in rankings.by_kind(weights.mean(1)[:, 0], signs).items():
