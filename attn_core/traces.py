@@ -174,7 +174,7 @@ class Traces:
         return maxima(self.attention, self.offsets)
 
     @cached_property
-    def heaviest(self) -> ndarray:
+    def most_attended(self) -> ndarray:
         """The token (of all T) with each document's largest weight, the first of several, (D,)."""
         return self.first_largest(self.attention)
 

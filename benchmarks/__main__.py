@@ -4,7 +4,7 @@ python -m benchmarks [--keep]      processor seconds of one thread; --keep store
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --masking            trains with masked words and without, and compares measures of importance
 python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
-python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and numbers under deals
+python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and permuted weights
 python -m benchmarks --truth strata        stores what tests tell on real texts, and on SST with planted label words
 python -m benchmarks --people              stores how far rankings of words agree with people's marks; trains models
 python -m benchmarks --vectors             stores headline numbers on PPMI vectors and on fastText vectors

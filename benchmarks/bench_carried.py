@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from attn_core.documents import Documents
-from attn_core.experiments.single import weights_dealt_anew
+from attn_core.experiments.single import permuted_weights
 from attn_core.measures import crossed_interval, seed_interval
 from attn_core.traces import Traces, totals
 from attn_core.tracing import forward
@@ -53,7 +53,7 @@ def carried(runs: list[Run]) -> list[dict]:
                 weights["rarity"] = of_words / totals(of_words, read.offsets)[read.owner]
                 weights["uniform"] = 1 / read.lengths[read.owner]
                 logits[split] = {source: read.logits_under(values)[None, :, 0] for source, values in weights.items()}
-                orders = [weights_dealt_anew(read, draw).logits[:, 0] for draw in range(ORDERS)]
+                orders = [permuted_weights(read, draw).logits[:, 0] for draw in range(ORDERS)]
                 logits[split]["permuted"] = np.stack(orders)
             label = {split: documents.labels for split, documents in texts.items()}
             test = logits["test"].items()

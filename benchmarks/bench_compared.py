@@ -85,7 +85,7 @@ def erased(model, documents: Documents, traces: Traces, without: Callable = shor
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
                 lost = toward * (traces.p - outputs(model, without(documents, left)))
-                rows.append((measure, f"{name}@{share:g}", lost.mean(), lost.std(ddof=1) / len(lost) ** 0.5))
+                rows.append((measure, f"{name} share={share:g}", lost.mean(), lost.std(ddof=1) / len(lost) ** 0.5))
     return pd.DataFrame(rows, columns=["measure", "statistic", "value", "error"]).assign(other="", level="word")
 
 

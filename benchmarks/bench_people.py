@@ -1,6 +1,6 @@
 """How far rankings of words agree with what people marked: people.csv.xz, `python -m benchmarks --people`.
 
-Agreement with people's marks (first, precision, tau: `more.people`) and with the size of deletion (names_deletion,
+Agreement with people's marks (first, precision, tau: `more.people`) and with the size of deletion (top1_deletion,
 tau_deletion); one row a model of data/sweeps/people.yml, which has the predictions, a ranking, a kind of sentences
 (texts) and a group of six people: means over the group's sentences.
 """
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.single import weights_dealt_anew
+from attn_core.experiments.single import permuted_weights
 from attn_core.traces import totals
 from attn_lab import Run, obtain
 from attn_lab.data.prepare import marks
@@ -51,11 +51,11 @@ def of_model(encoder: str, seed: int) -> Iterator[pd.DataFrame]:
     kinds = np.where(totals(speaks[words], traces.offsets) > 0, "sentiment word", "none")
 
     values = {name: np.abs(number).astype(float) for name, number in importances(traces, seed).items()}
-    values |= {"permuted": weights_dealt_anew(traces, seed).attention, "lexicon": bayes[words], "person": marked}
+    values |= {"permuted": permuted_weights(traces, seed).attention, "lexicon": bayes[words], "person": marked}
     for ranking in RANKINGS:
         size = marked.mean(axis=0) if ranking == "person" else values[ranking]
         numbers = plausible(values[ranking], marked, traces.offsets)
-        numbers["names_deletion"] = agreement(size, values["deletion"], traces.offsets, 1)
+        numbers["top1_deletion"] = agreement(size, values["deletion"], traces.offsets, 1)
         numbers["tau_deletion"] = kendall_ragged(size, values["deletion"], traces.offsets)[0]
         table = pd.DataFrame(numbers).assign(group=groups)
         both = pd.concat([table.assign(texts="all"), table.assign(texts=kinds)])

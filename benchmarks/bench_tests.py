@@ -1,11 +1,11 @@
-"""Tests of attention put to attention of known quality, and Serrano & Smith's statements under dealt weights: tables in
-data/measured, of the archive's traces, made by `python -m benchmarks --tests [sst …]` in about an hour.
+"""Tests of attention put to attention of known quality, and Serrano & Smith's statements under permuted weights: tables
+in data/measured, of the archive's traces, made by `python -m benchmarks --tests [sst …]` in about an hour.
 
 tests.csv: how well each test of a text tells good from bad attention, areas under the curve (`known.told_apart`).
 Columns corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low,
 high, n_seeds, documents. Five seeds and the documents that all keep, intervals of both. Gradients: of the model without
 context.
-dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention, when weights are dealt anew, and
+permuted.csv: by corpus and statement (`derived.statements_of`) the number by attention, when weights are permuted, and
 under weights of maximal leverage.
 """
 
@@ -20,7 +20,7 @@ import pandas as pd
 
 from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
-from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
+from attn_core.experiments.single import ALL_ORDERS, permuted_weights
 from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, chunks
 from attn_lab import Run, obtain
@@ -42,7 +42,7 @@ def write(*corpora: str) -> None:
         if corpus in CORPORA:
             put("tests.csv", areas(corpus), "corpus")
         else:
-            put("dealt.csv", statements_dealt(corpus), "corpus")
+            put("permuted.csv", statements_permuted(corpus), "corpus")
 
 
 def runs_of(corpus: str, vectors: str, encoder: str = "lstm") -> list[Run]:
@@ -94,16 +94,16 @@ def is_like(weights: Traces, first: Traces) -> np.ndarray:
 
 
 # What of Serrano & Smith's statements is arithmetic: erasing an item moves the logits by its weight times its distance
-# from the rest, so the heaviest moves them most whether or not attention knows anything. A statement is about attention
-# as far as its number lies beyond that of weights dealt anew within each document (a control of ours).
+# from the rest, so the most attended moves them most whether or not attention knows anything. A statement is about
+# attention as far as its number lies beyond that of weights permuted within each document (a control of ours).
 
 
-def statements_dealt(corpus: str) -> pd.DataFrame:
+def statements_permuted(corpus: str) -> pd.DataFrame:
     traces = obtain(Run(corpus, "han_rnn")).traces
     several = traces.take(np.flatnonzero(traces.lengths > 1))
     kinds = {
         "attention": statements_in(traces),
-        "dealt": expected_when_dealt(traces),
+        "permuted": expected_when_permuted(traces),
         "leverage": statements_in(maximal_leverage(several)),
     }
     return pd.DataFrame(kinds).rename_axis("number").reset_index().assign(corpus=corpus)
@@ -116,17 +116,17 @@ def statements_in(traces: Traces, seed: int = 0) -> pd.Series:
     return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
 
 
-def expected_when_dealt(traces: Traces, deals: int = math.factorial(ALL_ORDERS)) -> pd.Series:
-    """Statements' numbers when each text's weights are dealt anew: the mean over joint deals, by default all orders of
-    texts of up to six items (`nth_deal`), the other item r being drawn anew for each."""
-    each = [statements_in(nth_deal(traces, k), seed=k) for k in range(deals)]
+def expected_when_permuted(traces: Traces, draws: int = math.factorial(ALL_ORDERS)) -> pd.Series:
+    """Statements' numbers when each text's weights are permuted: the mean over joint orders, by default all orders of
+    texts of up to six items (`nth_permutation`), the other item r being drawn anew for each."""
+    each = [statements_in(nth_permutation(traces, k), seed=k) for k in range(draws)]
     return pd.concat(each, axis=1).mean(axis=1)
 
 
-def nth_deal(traces: Traces, k: int) -> Traces:
-    """The k-th deal of the weights of all documents at once: over k = 0, ..., ALL_ORDERS! - 1 each order of a document
-    of up to ALL_ORDERS items comes equally often; longer documents are dealt at random, from (k, doc_id)."""
-    score = weights_dealt_anew(traces, k).score.copy()
+def nth_permutation(traces: Traces, k: int) -> Traces:
+    """The k-th permutation of all documents' weights at once: over k = 0, ..., ALL_ORDERS! - 1 each order of a document
+    of up to ALL_ORDERS items comes equally often; longer documents are permuted at random, from (k, doc_id)."""
+    score = permuted_weights(traces, k).score.copy()
     for rows, n in chunks(traces.lengths, len(traces.score)):
         if n <= ALL_ORDERS:
             orders = np.array(list(permutations(range(n))))

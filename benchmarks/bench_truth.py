@@ -54,8 +54,8 @@ from attn_lab.data.planted import SPLIT_ROWS
 from attn_lab.data.prepare import PREPARE
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.more.compared import importances
-from attn_lab.more.echo import echo
 from attn_lab.more.known import TESTS, TOP, weighed
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import foreign, index
 from attn_lab.runs.compute import inputs_of
 from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
@@ -122,7 +122,7 @@ def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
         "accuracy": traces.predicted == traces.label,
         "weight on it": totals(traces.attention * planted, traces.offsets),
         **{f"{name} names it": value for name, value in firsts.items()},
-        "single-state agreement": echo(traces)["echo"].to_numpy(),
+        "single-state agreement": single_state_agreement(traces)["single_state_agreement"].to_numpy(),
         "permuting changes little": permutation(traces)["median_change"].to_numpy() < 0.1,
         "adversarial attention": exact(traces, 0.05)["jsd_exact"].to_numpy() > 0.4,
     }
@@ -155,7 +155,7 @@ def strata() -> Iterator[dict]:
             tables = tables_of(corpus, encoder, "documents") or stored(corpus, encoder)
             if len(tables) < 5:
                 continue
-            agreement = np.mean([table["echo"] for table in tables], axis=0)
+            agreement = np.mean([table["single_state_agreement"] for table in tables], axis=0)
             stratum = pd.cut(agreement.round(9), EDGES, right=False, labels=False)
             for test in ("shuffle", "uniform", "erasure", "adversary"):
                 values = np.array([table[f"{test}_own_wins"] for table in tables])
@@ -172,7 +172,11 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
         return []
     tables = []
     for traces in shared(runs_of(corpus, "ppmi-300", encoder)):
-        columns = of_permuted(traces) | of_adversaries(traces) | {"echo": echo(traces)["echo"].to_numpy()}
+        columns = (
+            of_permuted(traces)
+            | of_adversaries(traces)
+            | {"single_state_agreement": single_state_agreement(traces)["single_state_agreement"].to_numpy()}
+        )
         tables.append(pd.DataFrame(columns, index=traces.doc_id))
     return tables
 
@@ -181,7 +185,7 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
 
 
 def lists() -> Iterator[dict]:
-    """names and moved (a share of the best word's) by attention, naive Bayes and rarity, and attention's lead."""
+    """top1 and change (a share of the best word's) by attention, naive Bayes and rarity, and attention's lead."""
     data = inputs_of(Run("sst"))[0]
     test = data.splits["test"]
     denies = np.isin(test.ids, np.flatnonzero(np.isin(data.vocabulary, NEGATIONS)))
@@ -205,8 +209,10 @@ def lists() -> Iterator[dict]:
 
 
 def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
-    each = {name: np.array([table[name] for table in tables]) for name in tables[0] if name[:5] in ("names", "moved")}
-    each |= {f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"] for kind in ("names", "moved")}
+    each = {
+        name: np.array([table[name] for table in tables]) for name in tables[0] if name.startswith(("top1", "change"))
+    }
+    each |= {f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"] for kind in ("top1", "change")}
     for name, values in each.items():
         yield mean_of(values, **named, measure=name)
 

@@ -35,7 +35,7 @@ def wanted() -> list[tuple[str, Run]]:
 def make_strips() -> None:
     """Write strips.json beside sentences.csv: words, and of each model weights (thousandths) and p a sentence.
 
-    For each BiLSTM with learned attention also 'farthest': the exact attention farthest from its own with p within
+    For each BiLSTM with learned attention also 'optimal': the exact attention farthest from its own with p within
     EPSILON. Models whose weights are not cached are trained.
     """
     words = [clean_typed(text) for text in pd.read_csv(EXAMPLES / "sentences.csv")["text"]]
@@ -49,7 +49,7 @@ def make_strips() -> None:
         shown = [(kind, traces.attention, traces.p)]
         if kind == "learned" and run.encoder == "lstm":
             far = expand(traces, exact(traces, EPSILON))
-            shown.append(("farthest", far, sigmoid(traces.logits_under(far)[:, 0])))
+            shown.append(("optimal", far, sigmoid(traces.logits_under(far)[:, 0])))
         for name, attention, p in shown:
             by_sentence = np.split(np.rint(1000 * attention).astype(int), traces.offsets[1:-1])
             model = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}

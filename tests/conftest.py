@@ -122,7 +122,7 @@ def stored(monkeypatch):
         monkeypatch.setattr(index, "_folders", lambda: dict.fromkeys(("archive", "cache", "trained"), Path()))
         monkeypatch.setattr(index, "_all_runs", lambda: runs)
         monkeypatch.setattr(index, "_values", lambda chosen: numbers)
-        monkeypatch.setattr(index, "has", lambda name: set(numbers[name].cat.categories))
+        monkeypatch.setattr(index, "has", lambda name: set(index.with_parameters(numbers)[name]))
         monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
         monkeypatch.setattr(store, "read_record", lambda folder, key: held[key].record)
         monkeypatch.setattr(store, "rows_of", lambda folder, layer, key: getattr(held[key], layer))

@@ -236,7 +236,7 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     ("name", "read"),
     [
         ("reported/tolerances.csv", lambda: store.read_data("reported/tolerances.csv")),
-        ("measured/dealt.csv", lambda: derived.measured("dealt.csv")),
+        ("measured/permuted.csv", lambda: derived.measured("permuted.csv")),
         ("examples/readings.json", play.stored),
     ],
 )

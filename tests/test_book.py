@@ -77,7 +77,7 @@ def test_the_chain_ends_before_the_record(miniature):
         ("template", 'aria-label="An alternative text gives', 1),
         ("template", "Record of this page", 1),
         ("template", 'template-toy">Figure 1.', 1),
-        ("template", 'template-echo">Figure 2.', 1),
+        ("template", 'template-agreement">Figure 2.', 1),
         ("template", '#table-1">Table 1', 1),
         ("template", "mathjax-tex-svg.mjs", 0),
         ("wide", "mathjax-tex-svg.mjs", 1),

@@ -36,7 +36,7 @@ def simplex(n: int, steps: int) -> np.ndarray:
     return np.hstack([first, steps - first.sum(axis=1, keepdims=True)]) / steps
 
 
-def farthest(traces: Traces, row: int, epsilon: float, steps: int) -> float:
+def optimal(traces: Traces, row: int, epsilon: float, steps: int) -> float:
     """The largest JSD of weights on the grid that leave every class within epsilon."""
     document = traces.take([row])
     weights = simplex(document.lengths[0], steps)
@@ -53,9 +53,9 @@ def test_all_weights_lie_below_and_some_at_hand_above(classes, epsilon):
     """On a grid of all weights of three and four tokens, fine enough that the best of it comes near the bracket."""
     traces = random_traces([3] * 12 + [4] * 6, classes, seed=classes)
     bounds = bracket(traces, epsilon)
-    grid = np.array([farthest(traces, row, epsilon, 400 if row < 12 else 70) for row in range(len(traces))])
+    grid = np.array([optimal(traces, row, epsilon, 400 if row < 12 else 70) for row in range(len(traces))])
     assert (grid <= bounds["jsd_most"] + 1e-6).all()
-    assert (bounds["jsd_least"] <= bounds["jsd_most"]).all() and (bounds["moved"] <= epsilon + 1e-9).all()
+    assert (bounds["jsd_least"] <= bounds["jsd_most"]).all() and (bounds["change"] <= epsilon + 1e-9).all()
     above_the_grid = (bounds["jsd_least"] - grid)[:12]  # of three tokens it is fine
     assert above_the_grid.max() < 0.01 and np.median(above_the_grid) > -0.05
     assert bounds["jsd_least"].sum() > 0.5 * grid.sum()
@@ -96,8 +96,8 @@ def test_edges_of_the_bracket():
 def test_a_table_of_four_classes_holds_the_bracket_and_no_search(monkeypatch):
     monkeypatch.setattr(tables, "BRACKETED", 2)
     documents = tables.document_table(random_traces([5, 6, 7], 4))
-    assert documents["jsd_least@0.01"].notna().tolist() == [True, True, False]
-    assert "jsd_search@0.01" not in documents
+    assert documents["jsd_least epsilon=0.01"].notna().tolist() == [True, True, False]
+    assert "jsd_search epsilon=0.01" not in documents
     summary = tables.summary_table(documents, 4).set_index(["statistic", "bin", "measure"])["value"]
-    assert summary["jsd_most@0.01", "all", "n"] == 3 and summary["jsd_most@0.01", "all", "n_nan"] == 1
-    assert "jsd_search@0.01" in tables.document_table(random_traces([5, 6], 3))
+    assert summary["jsd_most epsilon=0.01", "all", "n"] == 3 and summary["jsd_most epsilon=0.01", "all", "n_nan"] == 1
+    assert "jsd_search epsilon=0.01" in tables.document_table(random_traces([5, 6], 3))

@@ -57,13 +57,13 @@ def test_the_bilstm_has_the_numbers_of_the_experiments(checked, traces):
     numbers = compared(traces).set_index(["measure", "other", "statistic"])["value"]
     assert value["top word"] == pytest.approx(numbers["attention", "deletion", "top1"], abs=1e-9)
     assert value["ranks"] == pytest.approx(numbers["attention", "deletion", "tau"], abs=1e-3)
-    assert value["change"] == pytest.approx(numbers["attention", "", "moved"], abs=1e-5)
+    assert value["change"] == pytest.approx(numbers["attention", "", "change"], abs=1e-5)
     several = traces.lengths[traces.lengths > 1]
     assert checked.table["chance"]["top word"] == pytest.approx((1 / several).mean())
 
     numbers = asked(traces)
     names = ["permuted weights", "attention-invariant", "uniform weights"]
-    assert value[names].tolist() == [numbers["shuffled"], numbers["locked"], numbers["flat"]]
+    assert value[names].tolist() == [numbers["shuffled"], numbers["attention_invariant"], numbers["flat"]]
     erased = derived(removals(traces), item_left=True)
     for name, column in (("order", "fraction_attention"), ("order, by chance", "fraction_random")):
         np.testing.assert_allclose(checked.documents[name], erased[column])

@@ -95,7 +95,7 @@ def test_without_context_a_state_is_its_word():
         words = bench_compared.erased(model, documents, traces).set_index(["measure", "statistic"])["value"]
         states = compared(traces).query("other == ''").set_index(["measure", "statistic"])["value"]
         lost[encoder] = (words - states).abs().max()
-        one = words["deletion", "comprehensiveness@0.01"]  # one word each: leave-one-out itself
+        one = words["deletion", "comprehensiveness share=0.01"]  # one word each: leave-one-out itself
         first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
         assert one == pytest.approx(first.mean(), abs=1e-6)
     assert lost["average"] < 1e-5 and lost["lstm"] > 1e-3

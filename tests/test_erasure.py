@@ -69,9 +69,9 @@ def test_by_hand():
     one = single(by_hand(), seed_of("erased item", 1, lambda u: u[0] < 0.5)).iloc[0]
     other = 1 / (1 + np.exp(-(0.5 + 1.5 / 0.75)))  # r is the second item
     own, top, second = (np.array([q, 1 - q]) for q in (*p, other))
-    assert one["delta_js@described"] == pytest.approx(jsd(own, top) - jsd(own, second), abs=1e-7)
-    assert one["delta_alpha@described"] == pytest.approx(0.25, abs=1e-7)
-    assert one["flips_attention"] and not one["flips_r_attention@described"]
+    assert one["delta_js rule=described"] == pytest.approx(jsd(own, top) - jsd(own, second), abs=1e-7)
+    assert one["delta_alpha rule=described"] == pytest.approx(0.25, abs=1e-7)
+    assert one["flips_attention"] and not one["flips_r_attention rule=described"]
 
 
 def test_removals_equal_one_forward_per_removal():
@@ -144,7 +144,7 @@ def test_a_document_is_removed_alike_in_any_company_be_it_of_3000_items_or_of_on
     for row in range(len(traces)):
         alone = document_table(traces.take([row]))
         pd.testing.assert_frame_equal(alone, whole.iloc[[row]].reset_index(drop=True), rtol=1e-12)
-    assert whole["n"].tolist() == traces.lengths.tolist() and np.isnan(whole["delta_js@coded"][2])
+    assert whole["n"].tolist() == traces.lengths.tolist() and np.isnan(whole["delta_js rule=coded"][2])
     assert summary_table(whole.iloc[[2]])["value"].notna().any()  # a set of one-item documents alone
 
 

@@ -22,9 +22,9 @@ def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
         for choice in CHOICES:
             flips = table[f"flips_{choice}"]
             np.testing.assert_array_equal(flips, several & (removed[f"removed_{choice}"] == 1))
-        same = table["same@coded"]
-        assert (table["flips_r_attention@coded"][same] == table["flips_attention"][same]).all()
-        assert (table["delta_js@coded"][same] == 0).all() and not table["same@described"].any()
+        same = table["same rule=coded"]
+        assert (table["flips_r_attention rule=coded"][same] == table["flips_attention"][same]).all()
+        assert (table["delta_js rule=coded"][same] == 0).all() and not table["same rule=described"].any()
 
 
 def test_a_weight_near_one_may_do_less_than_a_small_one():
@@ -56,7 +56,7 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
         for rule in RULES:
             cells = two_by_two(table, choice, rule)
             assert cells.pop("n") == 60 and sum(cells.values()) == pytest.approx(100)
-    flags = pd.DataFrame({"flips_product": [1, 1, 0, 0], "flips_r_product@coded": [1, 0, 1, 0]})
+    flags = pd.DataFrame({"flips_product": [1, 1, 0, 0], "flips_r_product rule=coded": [1, 0, 1, 0]})
     cells = dict.fromkeys(("both", "only_top", "only_random", "neither"), 25)
     assert two_by_two(flags, "product", "coded") == cells | {"n": 4}
 

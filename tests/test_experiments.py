@@ -16,15 +16,15 @@ def documents():
 def test_what_the_papers_ask_is_in_the_tables(documents):
     told = asked(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4))
     means = {
-        "echo": "echo",
-        "locked": "locked",
+        "single_state_agreement": "single_state_agreement",
+        "attention_invariant": "attention_invariant",
         "tau": "tau_attention_gradient",
         "erased": "top_erased",
-        "flat": "flat_flips",
+        "flat": "flips_under_uniform",
     }
     known = {name: documents[column].mean() for name, column in means.items()}
     known["shuffled"] = (documents["median_change"] < 0.1).mean()
-    known["far twin"] = (documents["jsd_exact@0.05"] > 0.4).mean()
+    known["adversarial"] = (documents["jsd_exact epsilon=0.05"] > 0.4).mean()
     assert told == pytest.approx(known)
 
 

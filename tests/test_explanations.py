@@ -122,7 +122,7 @@ def test_the_last_layer_under_other_weights(model, text):
     one_hot = torch.zeros(2, 2, 1, 7)
     one_hot[:, :, :, 2] = 1  # both heads on the second piece
     assert torch.allclose(contexts["alone"][:, 1], gathered(one_hot, value)[:, 0])
-    assert torch.allclose(contexts["flat"], gathered(torch.full((2, 2, 1, 7), 1 / 7), value), atol=1e-6)
+    assert torch.allclose(contexts["uniform"], gathered(torch.full((2, 2, 1, 7), 1 / 7), value), atol=1e-6)
 
 
 def test_where_cls_looks_is_all_there_is():
@@ -161,7 +161,7 @@ def test_a_row_a_document(model, table):
     assert np.allclose(table["tau_deletion_deletion"][1:], 1)
     assert table["whole_input"].max() < 1e-4
     for layer in ("1", "2"):
-        parts = [table[f"looks_{kind}@{layer}"] for kind in ("self", "separator", "signs", "words")]
+        parts = [table[f"looks_{kind} depth={layer}"] for kind in ("self", "separator", "signs", "words")]
         assert np.allclose(sum(parts), 1)
 
 

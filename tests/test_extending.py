@@ -44,7 +44,7 @@ first = texts.splits["test"].ids[:texts.splits["test"].offsets[1]]
 packed = theirs["rnn"](theirs["embed"](torch.as_tensor(first).long()))[0]
 score = theirs["att2"](theirs["att1"](packed).tanh())[1:-1].softmax(0)
 p = theirs["out"]((score * packed[1:-1]).sum(0)).sigmoid().item()
-assert len(table) == 60 and abs(p - traces.p[0]) < 1e-6 and table["jsd_exact@0.05"].notna().all()""",
+assert len(table) == 60 and abs(p - traces.p[0]) < 1e-6 and table["jsd_exact epsilon=0.05"].notna().all()""",
     "test": "assert found.shape == (len(found),) and set(found) <= {0.0, 1.0} and low <= found.mean() <= high",
 }
 """What must hold behind each example, in the names of its cell; test_pages.py runs them."""

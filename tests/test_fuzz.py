@@ -135,7 +135,10 @@ def command_lines(draw):
         for _ in range(draw(st.integers(0, 2))):
             words += ["-p", pick("epsilon", "seed", "corpus", "sentence", "corpora", draw(VALUE)), draw(VALUE)]
     elif command == "numbers":
-        words += [pick("echo", "accuracy", "tau_attention_gradient", draw(VALUE)), pick("mean", "any", draw(VALUE))]
+        words += [
+            pick("single_state_agreement", "accuracy", "tau_attention_gradient", draw(VALUE)),
+            pick("mean", "any", draw(VALUE)),
+        ]
         words += ["--where", f"{pick('corpus', 'seed', 'bin', 'predicted', draw(VALUE))}={draw(VALUE)}"]
         words += ["--by", pick("seed", "corpus", draw(VALUE))] if draw(st.booleans()) else []
     elif command == "sweep":

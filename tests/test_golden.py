@@ -29,7 +29,7 @@ def test_stored_traces_give_the_same_tables(key):
         of = found[name].get("statistic", [""] * len(table["predicted"]))  # of a summary's rows
         for column, values in table.items():
             for at, pair in enumerate(zip(values, found[name][column], strict=True)):
-                searched = "search@" in column + of[at]
+                searched = "search epsilon" in column + of[at]
                 assert alike(*pair, CLOSE_SEARCHED if searched else CLOSE), (name, of[at], column, *pair)
 
 

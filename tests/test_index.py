@@ -14,7 +14,7 @@ from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
 from attn_core.errors import AttnError
-from attn_lab.more.echo import echo
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import index, rows, store, upkeep
 from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
 from attn_lab.runs.results import obtain
@@ -227,11 +227,14 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
 def test_what_a_reader_trained_has_numbers():
     """Those that take seconds, as soon as it is stored: without searching adversaries."""
     obtain(tiny(), progress=False)
-    row = index.numbers("echo", "mean", source="cache", corpus="planted", variant="any").iloc[0]
+    row = index.numbers("single_state_agreement", "mean", source="cache", corpus="planted", variant="any").iloc[0]
     traces = obtain(tiny()).traces
-    assert row["value"] == pytest.approx(echo(traces)["echo"].mean(), abs=1e-5) and row["key"] == tiny().key
+    assert (
+        row["value"] == pytest.approx(single_state_agreement(traces)["single_state_agreement"].mean(), abs=1e-5)
+        and row["key"] == tiny().key
+    )
     measures = set(index.numbers("any", source="cache", variant="any")["measure"])
-    assert {TAU, "median_change", "ceiling", "locked", "accuracy"} <= measures
+    assert {TAU, "median_change", "ceiling", "attention_invariant", "accuracy"} <= measures
     assert not any(name.startswith("jsd_") for name in measures)
 
 
@@ -293,3 +296,30 @@ def test_numbers_on_the_command_line(asked):
 def test_what_cannot_be_answered_is_one_line(asked, words, told):
     status, out, lines = asked(*words)
     assert (status, out, len(lines)) == (2, "", 1) and lines[0].startswith("attn_core: ") and told in lines[0]
+
+
+def test_a_parameter_stands_beside_its_measure():
+    at = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "source": "archive"}
+    rows = first_numbers("jsd_exact", "mean", epsilon=0.05, **at)
+    assert set(rows["parameter"]) == {"epsilon=0.05"} and set(rows["epsilon"]) == {0.05}
+    in_full = first_numbers("jsd_exact epsilon=0.05", "mean", **at)
+    pd.testing.assert_frame_equal(in_full, rows)
+
+
+def test_of_a_measure_with_and_without_parameters_those_without_are_meant():
+    rows = first_numbers("single_state_agreement", "mean", corpus="sst", encoder="minilm", source="archive")
+    assert set(rows["parameter"]) == {""} and rows["epsilon"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("echo", "single_state_agreement"),
+        ("flat_flips", "flips_under_uniform"),
+        ("moved_bayes", "change_bayes"),
+        ("jsd_exact@0.05", "jsd_exact epsilon=0.05"),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one(old, new):
+    with pytest.raises(AttnError, match=f"'{new}'"):
+        first_numbers(old)

@@ -193,7 +193,7 @@ OTHERS = {
     "too small": ("execute one-model -p epsilon=-1", no_damage, "greater than or equal to 0.001"),
     "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "should be a valid integer"),
     "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora: Input should be 'sst', 'imdb'"),
-    "where": ("numbers echo mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
+    "where": ("numbers single_state_agreement mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
     "no word": ("read ... -- !!", no_damage, "holds no word"),
     "emoji": ("read 🎬", no_damage, "holds no word"),
     "no text": ("read ", no_damage, "holds no word"),
@@ -642,7 +642,8 @@ def shell(command: str, place: Path) -> subprocess.CompletedProcess:
 @pytest.mark.slow
 @pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
 @pytest.mark.parametrize(
-    "command", ["attn_core corpora | head -1", "attn_core numbers echo mean | head -1", "attn_core corpora >&-"]
+    "command",
+    ["attn_core corpora | head -1", "attn_core numbers single_state_agreement mean | head -1", "attn_core corpora >&-"],
 )
 def test_a_closed_output_is_no_traceback(command, place):
     assert not shell(command, place).stderr

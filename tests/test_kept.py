@@ -26,7 +26,7 @@ TABLE = pd.DataFrame({"text": [f"a fine film indeed, number {n}" for n in range(
 
 def store_run() -> None:
     rows = {"runs": pa.table({"key": [KEY], "record": [json.dumps(RECORD)]})}
-    numbers = {name: ["echo"] * 20 for name in store.NAMES}
+    numbers = {name: ["single_state_agreement"] * 20 for name in store.NAMES}
     rows["numbers"] = pa.table({"key": [KEY] * 20, **numbers, "value": np.linspace(0, 1, 20)})
     store.write(store.cache_store(), KEY, rows, toy_traces().rounded())
 

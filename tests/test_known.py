@@ -11,7 +11,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.removal import NEVER, removals
-from attn_core.experiments.single import logits_without, other_item, others_flip, weights_dealt_anew
+from attn_core.experiments.single import logits_without, other_item, others_flip, permuted_weights
 from attn_core.traces import decisions
 from attn_lab.more import known
 from attn_lab.more.known import GOOD, TESTS, better, entropy, maximal_leverage, told_apart
@@ -44,9 +44,9 @@ def test_weights_for_the_decision_are_as_even_and_speak_most_for_it():
     assert (sign * good.logits[:, 0] >= sign * traces.logits[:, 0] - 1e-6).all()
     for (_, _, weights, c), side in zip(documents(good), sign, strict=True):
         assert (np.diff(weights[np.argsort(side * c[:, 0])]) >= 0).all()
-    for deal in range(50):
-        dealt = weights_dealt_anew(traces, deal)
-        assert (sign * good.logits[:, 0] >= sign * dealt.logits[:, 0] - 1e-6).all()
+    for draw in range(50):
+        permuted = permuted_weights(traces, draw)
+        assert (sign * good.logits[:, 0] >= sign * permuted.logits[:, 0] - 1e-6).all()
     pairs = toy_traces(classes=2, lengths=LENGTHS)
     assert (known.decision_preserving(pairs).predicted == pairs.predicted).all()
 
@@ -69,8 +69,10 @@ def test_alone_and_beside_by_hand():
     def first(weights, _):
         return weights.attention[weights.offsets[:-1]] + np.array([0, 10])
 
-    told = told_apart(good, like, first, deals=2000)
-    assert told.beside.to_numpy() == pytest.approx([0.75, 0.75], abs=0.04)  # half of the deals change nothing: ties
+    told = told_apart(good, like, first, draws=2000)
+    assert told.beside.to_numpy() == pytest.approx(
+        [0.75, 0.75], abs=0.04
+    )  # half of the permutations change nothing: ties
     assert told.alone.mean() == pytest.approx((0.75 + 0 + 1 + 0.75) / 4, abs=0.03)
     assert told.alone.to_numpy() == pytest.approx([0.375 + 0.875 - 0.625, 0.875 + 0.375 - 0.625], abs=0.03)
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_every_file_that_the_guide_for_contributors_names_is_there():
-    """`experiments/echo.py` and the like lie in attn_core too; a bare name lies in the folder named before it."""
+    """`experiments/single.py` and the like lie in attn_core too; a bare name lies in the folder named before it."""
     folder, lacking, text = "", [], (ROOT / "CONTRIBUTING.md").read_text()
     for name in re.findall(r"`([a-z_]+(?:/[a-z_]*)*(?:\.(?:py|yml|csv|md))?/?)`", text):
         if "/" not in name and not name.endswith(".py"):

@@ -23,7 +23,7 @@ def traced(make, texts, encoder, outputs):
 def analysed(traces):
     yield
     table = document_table(traces)
-    affine = ["locked", "permutation_expected"]  # not defined for pairs and many classes
+    affine = ["attention_invariant", "permutation_expected"]  # not defined for pairs and many classes
     known = table if traces.readout is None else table.drop(columns=affine)
     assert len(table) == len(traces) and known.notna().all(axis=None)
 

@@ -13,9 +13,10 @@ FRONT = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
 FINDINGS = re.findall(r"^\d+\. .*$", FRONT, re.MULTILINE)
 TOLD_OFTEN = {
     "single-state agreement, SST": """
-        index echo, verdict echo, one-word echo_sst, summary echo, teaching echo, jain/04-2-1-permutation agree_lstm""",
+        index agreement, verdict agreement, one-word agreement_sst, summary agreement, teaching agreement,
+        jain/04-2-1-permutation agree_lstm""",
     "single-state agreement, SST, without context": """
-        teaching echo_average, jain/04-2-1-permutation agree_average, one-word-controls start_sst""",
+        teaching agreement_average, jain/04-2-1-permutation agree_average, one-word-controls start_sst""",
     "single-state agreement, SST, untrained": "one-word untrained, one-word-controls untrained",
     "single-state agreement, SST, another training's states": "one-word others, one-word-controls trained_other",
     "single-state agreement, SST, as a table has it": "one-word-controls reads_own, transformer reads_own",
@@ -32,8 +33,10 @@ TOLD_OFTEN = {
     "the most attended word is against the decision, at least": "compared lstm_against_low, verdict against_low",
     "the most attended word is against the decision, at most": "compared lstm_against_high, verdict against_high",
     "tau of attention and gradients, SST": "jain/04-1-correlation sst_lstm, robustness tau_sst, summary tau",
-    "optimal adversarial attention over a JSD of 0.4, SST": "jain/04-2-2-adversarial own_far, jain/06-discussion own",
-    "the same of permuted weights": "jain/04-2-2-adversarial permuted_far, jain/06-discussion permuted",
+    "optimal adversarial attention over a JSD of 0.4, SST": """
+        jain/04-2-2-adversarial own_adversarial, jain/06-discussion own""",
+    "the same of permuted weights": """
+        jain/04-2-2-adversarial permuted_adversarial, jain/06-discussion permuted""",
     "minimal sets by attention, Amazon": """
         index attention, summary attention, teaching attention, serrano/05-sets-of-weights attention""",
     "minimal sets by gradients, Amazon": """

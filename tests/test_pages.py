@@ -115,7 +115,7 @@ def test_of_several_classes_the_predicted_one_s_p_is_read(monkeypatch):
     """A word speaks against the decision where the predicted class is surer without it."""
     notebook = sentences.run_here(up_to("in-practice", "speak against"), SEVERAL, monkeypatch)
     model = obtain(Run("agnews_all", vectors="ppmi-300")).traces
-    against = (model.leave_one_out[model.heaviest] > 0).mean()
+    against = (model.leave_one_out[model.most_attended] > 0).mean()
     assert f"{against:.0%} of the most" in notebook.cells[-1].outputs[0].text
 
 

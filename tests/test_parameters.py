@@ -105,7 +105,7 @@ def test_any_epsilon_is_computed_and_none_replaced():
     now = live("20news", 0.05, 10).set_index("kind")["mean"]
     assert len(now) == 4 and np.abs(stored["20news"][now.index] - now).max() < 0.05
     narrow, wide = (live("20news", epsilon, 10).set_index("kind")["mean"] for epsilon in (0.01, 0.2))
-    assert narrow["farthest"] < now["farthest"] < wide["farthest"] and narrow["ceiling"] == wide["ceiling"]
+    assert narrow["optimal"] < now["optimal"] < wide["optimal"] and narrow["ceiling"] == wide["ceiling"]
 
 
 def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figure(monkeypatch, capsys):

@@ -17,8 +17,8 @@ from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
 from attn_lab import Run, obtain
-from attn_lab.more.echo import echo
 from attn_lab.more.piecewise import SENTENCE
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import index, sentence, store
 from benchmarks.readings import SENTENCES, look
 
@@ -58,13 +58,15 @@ def test_outputs_are_those_of_the_package():
 @node
 def test_each_word_alone_says_what_the_package_has_it_say():
     agree = "data.map(d => attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length)"
-    np.testing.assert_allclose(in_node(agree, sentences(TOY)), echo(TOY)["echo"], atol=1e-12)
+    np.testing.assert_allclose(
+        in_node(agree, sentences(TOY)), single_state_agreement(TOY)["single_state_agreement"], atol=1e-12
+    )
 
 
 @node
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
 def test_the_farthest_attention_is_the_exact_one(epsilon):
-    found = in_node(f"data.map(d => attn.jsd(d.a, attn.farthest(d, {epsilon})))", sentences(TOY))
+    found = in_node(f"data.map(d => attn.jsd(d.a, attn.optimal(d, {epsilon})))", sentences(TOY))
     np.testing.assert_allclose(found, exact(TOY, epsilon)["jsd_exact"], atol=1e-6)
 
 
@@ -197,12 +199,12 @@ def test_a_deleted_word_is_not_read(text, encoder):
 @each_reading
 def test_what_is_said_of_shuffles_is_that_of_its_permutations(text, encoder):
     reading = play.readings(text)[encoder]
-    deals = "const random = attn.stream(1), deals = Array.from({ length: 300 }, () => attn.dealt(data, random)); "
-    deals += "const outputs = deals.map(a => attn.output(data, a)); "
-    found = in_node("{ deals, ...attn.effect(data, outputs), bins: attn.bins(outputs) }", reading, deals)
-    np.testing.assert_allclose(np.sort(found["deals"]), [np.sort(reading["a"])] * 300)
-    assert len(np.unique(found["deals"], axis=0)) > 10
-    logit = np.array([reading["a"], *found["deals"]]) @ np.array(reading["c"]) + reading["b"]
+    draws = "const random = attn.stream(1), draws = Array.from({ length: 300 }, () => attn.permuted(data, random)); "
+    draws += "const outputs = draws.map(a => attn.output(data, a)); "
+    found = in_node("{ draws, ...attn.effect(data, outputs), bins: attn.bins(outputs) }", reading, draws)
+    np.testing.assert_allclose(np.sort(found["draws"]), [np.sort(reading["a"])] * 300)
+    assert len(np.unique(found["draws"], axis=0)) > 10
+    logit = np.array([reading["a"], *found["draws"]]) @ np.array(reading["c"]) + reading["b"]
     own, *outputs = sigmoid(logit)
     assert found["typical"] == pytest.approx(np.median(np.abs(outputs - own)))
     assert found["flips"] == np.sum((logit[1:] > 0) != (logit[0] > 0))
@@ -212,8 +214,8 @@ def test_what_is_said_of_shuffles_is_that_of_its_permutations(text, encoder):
 @node
 @needs_model
 def test_a_deleted_word_gets_no_weight_by_a_shuffle():
-    dealt = "data.w.map((_, t) => attn.dealt(attn.deleted(data, t), attn.stream(1)))"
-    assert not np.diag(in_node(dealt, play.readings(PLAYED[0])["lstm"])).any()
+    permuted = "data.w.map((_, t) => attn.permuted(attn.deleted(data, t), attn.stream(1)))"
+    assert not np.diag(in_node(permuted, play.readings(PLAYED[0])["lstm"])).any()
 
 
 # ---- what is stored --------------------------------------------------------------------------------------------------

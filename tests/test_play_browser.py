@@ -157,10 +157,10 @@ def test_a_second_click_on_shuffle_does_not_begin_again(page):
     """The page's clock stands still between the two, after half of the time that shuffling takes."""
     histogram = "document.querySelector('.attn-histogram').innerHTML"
     page.js("window.requestAnimationFrame = step => { window.step = step; return 1; }")
-    press(page, "move", "deal")
+    press(page, "move", "shuffle")
     page.js("step(performance.now() + 750)")
     filled = page.js(histogram)
-    press(page, "move", "deal")
+    press(page, "move", "shuffle")
     assert page.js(histogram) == filled
 
 

@@ -10,10 +10,11 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
 from attn_lab.data import catalogue
-from attn_lab.more.echo import MEASURES, echo
 from attn_lab.more.erasure import document_table as erasure_table
+from attn_lab.more.single_state import MEASURES, single_state_agreement
 from attn_lab.more.tables import derived, summary_table
 from attn_lab.runs import packing, rows, store
+from attn_lab.runs.index import with_parameters
 from attn_lab.runs.run import PRETRAINED, from_dict
 
 STORE = store.find_archive()
@@ -44,15 +45,15 @@ def is_whole(key: str) -> bool:
 def test_the_optimum_bounds_everything_on_every_archived_document(key):
     documents = read(key).documents
     assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
-    best = "exact" if "jsd_exact@0.05" in documents else "lower"  # text pairs: the lower end of a bracket
-    for epsilon in ("0.01", "0.05"):
-        jsd, tvd = (documents[f"{name}_{best}@{epsilon}"] for name in ("jsd", "tvd"))
-        assert (jsd >= documents[f"jsd_search@{epsilon}"] - 1e-6).all()
-        assert best != "exact" or (jsd >= documents[f"jsd_permutation@{epsilon}"] - 1e-6).all()
+    best = "exact" if "jsd_exact epsilon=0.05" in documents else "lower"  # text pairs: the lower end of a bracket
+    for epsilon in (0.01, 0.05):
+        jsd, tvd = (documents[f"{name}_{best} epsilon={epsilon:g}"] for name in ("jsd", "tvd"))
+        assert (jsd >= documents[f"jsd_search epsilon={epsilon:g}"] - 1e-6).all()
+        assert best != "exact" or (jsd >= documents[f"jsd_permutation epsilon={epsilon:g}"] - 1e-6).all()
         assert (jsd <= documents["ceiling"] + 1e-6).all()
-        assert (tvd <= float(epsilon) + 1e-6).all()
-        assert (documents[f"tvd_search@{epsilon}"] <= float(epsilon) + 1e-6).all()
-    assert (documents[f"jsd_{best}@0.05"] >= documents[f"jsd_{best}@0.01"] - 1e-6).all()
+        assert (tvd <= epsilon + 1e-6).all()
+        assert (documents[f"tvd_search epsilon={epsilon:g}"] <= epsilon + 1e-6).all()
+    assert (documents[f"jsd_{best} epsilon=0.05"] >= documents[f"jsd_{best} epsilon=0.01"] - 1e-6).all()
     assert documents["ceiling"].max() <= np.log(2) + 1e-6
 
 
@@ -67,7 +68,7 @@ def test_the_document_layer_is_what_the_traces_give(key):
         np.testing.assert_allclose(fresh[column], stored[column], atol=2e-6, equal_nan=True)
     np.testing.assert_allclose(permutation(few)["median_change"], stored["median_change"], atol=2e-6)
     if few.readout is None:
-        np.testing.assert_allclose(exact(few, 0.05)["jsd_exact"], stored["jsd_exact@0.05"], atol=2e-6)
+        np.testing.assert_allclose(exact(few, 0.05)["jsd_exact"], stored["jsd_exact epsilon=0.05"], atol=2e-6)
 
 
 @pytest.mark.parametrize("key", [key for key in FIRST if is_whole(key)])
@@ -94,16 +95,17 @@ def test_the_short_table_of_single_texts_is_what_traces_and_summary_say(key):
     budget = packing.BUDGETS["dot" if RUNS[key].attention == "dot" else "judged"]
     assert len(stored) == min(result.record["n_test"], budget.documents)
     assert stored["doc_id"].is_unique
-    fresh = correlation(few).join(echo(few)[list(MEASURES)])
+    fresh = correlation(few).join(single_state_agreement(few)[list(MEASURES)])
     kept = stored.set_index("doc_id").loc[few.doc_id]
     for column in {"tau_attention_gradient", "tau_attention_loo", *MEASURES} & set(stored):
         np.testing.assert_allclose(fresh[column], kept[column], atol=2e-4, equal_nan=True, err_msg=column)
     if len(stored) == result.record["n_test"]:
-        mean = result.numbers.query("predicted == 'all' and bin == 'all' and statistic == 'mean'").set_index("measure")
-        for column in {"tau_attention_gradient", "median_change", "jsd_exact@0.05", *MEASURES} & set(stored):
+        of_all = with_parameters(result.numbers).query("predicted == 'all' and bin == 'all' and statistic == 'mean'")
+        mean = of_all.set_index("measure")
+        for column in {"tau_attention_gradient", "median_change", "jsd_exact epsilon=0.05", *MEASURES} & set(stored):
             assert stored[column].mean() == pytest.approx(mean.value[column], abs=2e-5)
         if few.classes <= 2:
-            assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
+            assert (stored["jsd_exact epsilon=0.05"] >= stored["jsd_search epsilon=0.05"] - 1e-6).all()
             scores = classification(stored["label"].to_numpy(), stored["p"].to_numpy())
             assert {name: result.record[name] for name in scores} == pytest.approx(scores, abs=1e-4)
 
@@ -116,7 +118,7 @@ def test_erasure_tables_are_what_the_traces_give_and_keep_to_the_optimum(key):
     fresh, kept = erasure_table(few).set_index("doc_id"), stored.loc[few.doc_id]
     removed = list(fresh.filter(like="removed_"))
     np.testing.assert_allclose(fresh[removed], kept[removed], rtol=4e-6)
-    np.testing.assert_allclose(fresh["delta_js@coded"], kept["delta_js@coded"], atol=2e-6)
+    np.testing.assert_allclose(fresh["delta_js rule=coded"], kept["delta_js rule=coded"], atol=2e-6)
     for name in ("random", "attention", "gradient", "product", "first_order"):
         flips = stored[(stored[f"removed_{name}"] > 0) & ~stored[f"zero_{name}"].astype(bool)]
         assert (flips["removed_optimum"] <= flips[f"removed_{name}"]).all() and (flips["removed_optimum"] > 0).all()

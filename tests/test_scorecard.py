@@ -101,7 +101,7 @@ def test_what_holds_of_a_claim_differs_from_its_opposite(low, high, threshold):
         ("average above BiLSTM", "tau_attention_gradient", 0.4, 5, "holds"),
         ("average above BiLSTM (leave-one-out)", "tau_attention_loo", 0.4, 5, "holds"),
         ("permutation often changes little", "median_change", 0.3, 5, "differs"),
-        ("adversaries are easy to find", "jsd_search@0.05", 0.9, 5, "holds"),
+        ("adversaries are easy to find", "jsd_search epsilon=0.05", 0.9, 5, "holds"),
     ],
 )
 def test_verdicts_of_claims_follow_the_numbers(scored, item, measure, value, count, verdict):
@@ -195,10 +195,10 @@ def test_the_statements_of_one_run_by_hand():
     run |= {(f"fraction_{order}", "common", "mean"): value for order, value in removed.items()}
     run |= {(f"fraction_{order}", "all", "median"): value + 0.1 for order, value in removed.items()}
     run |= {
-        ("delta_js@coded", "all", "share_negative"): 0.25,
-        ("flips_attention@coded", "all", "only_top"): 6.0,
-        ("flips_attention@coded", "all", "only_random"): 2.0,
-        ("flips_attention@coded", "all", "neither"): 90.0,
+        ("delta_js rule=coded", "all", "share_negative"): 0.25,
+        ("flips_attention rule=coded", "all", "only_top"): 6.0,
+        ("flips_attention rule=coded", "all", "only_random"): 2.0,
+        ("flips_attention rule=coded", "all", "neither"): 90.0,
         ("fraction_attention", "all", "mean"): 0.55,
         ("gradient_first", "all", "mean"): 0.4,
     }
@@ -218,7 +218,9 @@ def test_the_statements_of_one_run_by_hand():
         "8": 0.4,
     }
     assert {name: statements_of(run)[name] for name in by_hand} == pytest.approx(by_hand)
-    none = run | dict.fromkeys([("flips_attention@coded", "all", f"only_{name}") for name in ("top", "random")], 0.0)
+    none = run | dict.fromkeys(
+        [("flips_attention rule=coded", "all", f"only_{name}") for name in ("top", "random")], 0.0
+    )
     assert np.isnan(statements_of(none)["3d"]), "no document that one item alone flips"
 
 

@@ -459,7 +459,7 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     )
     deciding = {word for words in WORDS.values() for word in words}
     traces = planted.traces[0]
-    tops = [traces.words(i)[place] for i, place in enumerate(traces.heaviest - traces.offsets[:-1])]
+    tops = [traces.words(i)[place] for i, place in enumerate(traces.most_attended - traces.offsets[:-1])]
     assert np.mean([top in deciding for top in tops]) > 0.9
     assert "true good" in attn_lab.heat_map(traces, int(traces.label.argmax()), planted.texts.classes)
     logits = planted.models[0](**inputs(planted.models[0], ids_of(planted), np.arange(2)))

@@ -163,7 +163,7 @@ def test_neighbours_follow_from_the_document_tables():
     assert stored["documents"]["permutation", "permuted"] == len(tables[0])
     models = bench_tests.shared(bench_tests.runs_of("20news", "ppmi-300"))
     named = [known.names_the_word(model, model).mean() for model in models]
-    stored = [table["names_attention"].loc[models[0].doc_id].mean() for table in tables]
+    stored = [table["top1_attention"].loc[models[0].doc_id].mean() for table in tables]
     assert stored == pytest.approx(named, rel=1e-4)
 
 

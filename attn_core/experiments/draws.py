@@ -21,10 +21,10 @@ PURPOSES = (
     "erased item",
     "removal",
     "guide",
-    "deals",
-    "deals of words",
-    "deals of heads",
-    "deals of all",
+    "permuted weights",
+    "permuted words",
+    "permuted heads",
+    "permuted all",
     "controls",
 )
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""

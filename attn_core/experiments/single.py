@@ -56,9 +56,9 @@ def single(traces: Traces, seed: int = 0) -> pd.DataFrame:
     -------
     DataFrame
         For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
-        flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> = JS(p, q_i*) - JS(p,
-        q_r) in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then both are 0). n =
-        1: NaN and False; the paper leaves these out.
+        'flips_r_<choice> rule=<rule>', whether erasing r does. For attention's i* and each rule also delta_js =
+        JS(p, q_i*) - JS(p, q_r) in nats, delta_alpha = alpha_i* - alpha_r, and same, whether r is i* (then both are 0).
+        n = 1: NaN and False; the paper leaves these out.
 
     Notes
     -----
@@ -81,17 +81,17 @@ def single(traces: Traces, seed: int = 0) -> pd.DataFrame:
         for rule in RULES:
             r = start + other_item(top - start, model.lengths, uniform, rule)
             logits_r = logits_without(model, r)
-            columns[f"flips_r_{choice}@{rule}"] = several & (decisions(logits_r) != model.predicted)
+            columns[f"flips_r_{choice} rule={rule}"] = several & (decisions(logits_r) != model.predicted)
             if choice == "attention":
                 js_top = jsd(model.outputs, probabilities(logits_top))
                 js_r = jsd(model.outputs, probabilities(logits_r))
-                columns[f"delta_js@{rule}"] = np.where(several, js_top - js_r, np.nan)
-                columns[f"delta_alpha@{rule}"] = np.where(several, alpha[top] - alpha[r], np.nan)
-                columns[f"same@{rule}"] = several & (r == top)
+                columns[f"delta_js rule={rule}"] = np.where(several, js_top - js_r, np.nan)
+                columns[f"delta_alpha rule={rule}"] = np.where(several, alpha[top] - alpha[r], np.nan)
+                columns[f"same rule={rule}"] = several & (r == top)
     return table(traces, **columns)
 
 
-def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
+def permuted_weights(traces: Traces, seed: int = 0) -> Traces:
     """The same documents with each one's weights shuffled over its items: attention that knows nothing of these.
 
     Contributions and bias stay; gradients and leave-one-out belong to the model's own weights and are dropped.
@@ -106,7 +106,7 @@ def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, flo
     documents: columns of `single`. only_top: erasing i* flips, erasing r does not. NaN without documents.
     """
     top = documents[f"flips_{choice}"].astype(bool)
-    r = documents[f"flips_r_{choice}@{rule}"].astype(bool)
+    r = documents[f"flips_r_{choice} rule={rule}"].astype(bool)
     cells = {
         "both": top & r,
         "only_top": top & ~r,
@@ -124,6 +124,6 @@ def others_flip(traces: Traces) -> ndarray:
     """
     without = traces.bias + each_without(traces, traces.contribution)  # (T, K)
     flips = decisions(without) != decisions(traces.logits)[traces.owner]
-    flips_of_others = totals(flips.astype(float), traces.offsets) - flips[traces.heaviest]
+    flips_of_others = totals(flips.astype(float), traces.offsets) - flips[traces.most_attended]
     n = traces.lengths
     return np.where(n > 1, flips_of_others / np.maximum(n - 1, 1), np.nan)

@@ -19,11 +19,11 @@ from attn_lab.runs.run import NAMED, Run, from_dict
 from attn_lab.runs.store import Result
 
 ASKED = {
-    "echo": "of words, each alone, give the text's decision",
-    "locked": "of texts: every word alone gives it, so any attention does",
+    "single_state_agreement": "of words, each alone, give the text's decision",
+    "attention_invariant": "of texts: every word alone gives it, so any attention does",
     "tau": "mean tau of attention and gradients (Jain & Wallace 4.1)",
     "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
-    "far twin": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
+    "adversarial": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
     "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
     "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
 }
@@ -163,7 +163,7 @@ def numbers(
             f"no stored run fits {' '.join(places)}; {near(fields)}`python -m attn_core archive list` names all"
         )
     if by:
-        rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))
+        rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "parameter", "statistic"]))
     else:
         model = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed"]
         rows = rows[[*model, *index.NAMES, "value", "data", "n_test", "key"]]

@@ -48,7 +48,7 @@ def over_permutations(traces: Traces, test: Callable[[Traces], ndarray], seed: i
 
     test: Traces of D documents -> (D,). Documents of up to ALL_ORDERS items: exact, the mean over all orders; longer
     ones: over ORDERS random orders, drawn from (seed, doc_id). Gradients and leave-one-out are dropped, as in
-    `weights_dealt_anew`, of which this is the expectation. Not in the paper.
+    `permuted_weights`, of which this is the expectation. Not in the paper.
     """
     bare = replace(traces, gradient=None, leave_one_out=None)
     expected = np.empty(len(traces))
@@ -59,7 +59,7 @@ def over_permutations(traces: Traces, test: Callable[[Traces], ndarray], seed: i
             orders = np.array(list(permutations(range(n))))[None]  # (1, n!, n)
         else:
             offsets = n * np.arange(len(rows) + 1)
-            uniform = random.uniforms(seed, "deals", traces.doc_id[rows], offsets, ORDERS)  # (ORDERS, B * n)
+            uniform = random.uniforms(seed, "permuted weights", traces.doc_id[rows], offsets, ORDERS)  # (ORDERS, B * n)
             orders = uniform.reshape(ORDERS, *items.shape).argsort(axis=2).swapaxes(0, 1)  # (B, ORDERS, n)
         count = orders.shape[1]
         score = np.take_along_axis(traces.score[items][:, None], orders, axis=2)  # (B, count, n)

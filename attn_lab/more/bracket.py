@@ -93,7 +93,7 @@ def bracket(traces: Traces, epsilon: float) -> pd.DataFrame:
         p = scipy.special.softmax(logits)
         text = Text(value[start:stop], attention, logits, np.maximum(p - epsilon, 0), np.minimum(p + epsilon, 1))
         bounds.append(bounds_of(text, epsilon))
-    return table(traces, **dict(zip(("jsd_least", "jsd_most", "moved"), np.transpose(bounds), strict=True)))
+    return table(traces, **dict(zip(("jsd_least", "jsd_most", "change"), np.transpose(bounds), strict=True)))
 
 
 def bounds_of(text: Text, epsilon: float) -> tuple[float, float, float]:

@@ -352,22 +352,22 @@ def last_layer(reader: Reader, texts: list[ndarray], _: pd.DataFrame) -> Arrays:
 def contexts_of(text: Opened) -> dict[str, Tensor]:
     """What the last layer's [CLS] would have read under other weights, (B, S, H) each, S contexts a text.
 
-    alone: all weight of all heads on one piece, S = n. zero: nothing. flat: equal weights; S = 1 of both.
+    alone: all weight of all heads on one piece, S = n. zero: nothing. uniform: equal weights; S = 1 of both.
     """
     return {
         "alone": text.value[:, :, 1:-1].transpose(1, 2).flatten(2),
         "zero": torch.zeros_like(text.states[-1][:, :1]),
-        "flat": text.value.mean(2).flatten(1)[:, None],
+        "uniform": text.value.mean(2).flatten(1)[:, None],
     }
 
 
 def looks(attention: list[Tensor], signs: Tensor) -> Tensors:
-    """looks_<kind>@<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`, layers
-    from 1. signs (B, n): which pieces are signs."""
+    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`,
+    layers from 1. signs (B, n): which pieces are signs."""
     columns = {}
     for layer, weights in enumerate(attention, 1):
         for kind, share in rankings.by_kind(weights.mean(1)[:, 0], signs).items():
-            columns[f"looks_{kind}@{layer}"] = share
+            columns[f"looks_{kind} depth={layer}"] = share
     return columns
 
 

@@ -100,8 +100,9 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
         Columns measure, other, statistic, value, error. With another measure, of their sizes: top1, top3
         (`agreement`), tau (Kendall's). Alone: argues_state and argues_deletion, how often the word of the largest
         size speaks against the decision; moved, by how much p moves when this word is deleted;
-        comprehensiveness@share and sufficiency@share, what p of the decision loses without the states that speak for
-        it most, and with them alone (`erasure`). value: mean over texts of several words; error: its standard error.
+        comprehensiveness share=… and sufficiency share=…, what p of the decision loses without the states that speak
+        for it most, and with them alone (`erasure`). value: mean over texts of several words; error: its standard
+        error.
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
     offsets = traces.offsets
@@ -122,11 +123,11 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
         if "deletion" in signed:
             against = signed["deletion"] < 0
             numbers[name, "", "argues_deletion"] = totals(top * against, offsets)
-            numbers[name, "", "moved"] = totals(top * size["deletion"], offsets)
+            numbers[name, "", "change"] = totals(top * size["deletion"], offsets)
         for share in SHARES:
             words = chosen(values, offsets, share, draws)
-            numbers[name, "", f"comprehensiveness@{share:g}"] = erasure(traces, ~words)
-            numbers[name, "", f"sufficiency@{share:g}"] = erasure(traces, words)
+            numbers[name, "", f"comprehensiveness share={share:g}"] = erasure(traces, ~words)
+            numbers[name, "", f"sufficiency share={share:g}"] = erasure(traces, words)
 
     rows = []
     for names, values in numbers.items():

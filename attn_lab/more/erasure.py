@@ -11,7 +11,7 @@ from attn_core.experiments.removal import NEVER, RANKINGS, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import MIDDLE, described, joined, table
 from attn_core.traces import Traces, centred, totals
-from attn_lab.more.echo import MEASURES, echo
+from attn_lab.more.single_state import MEASURES, single_state_agreement
 
 NEAR = 0.05
 """A JS difference called near 0 (7 % of ln 2)."""
@@ -48,14 +48,14 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every statistic of this paper at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`, of `removals` for RANKINGS, of
-    `dispersion` and of `echo`. Fractions, regrets and gaps are left to `derived`.
+    `dispersion` and of `single_state_agreement`. Fractions, regrets and gaps are left to `derived`.
     """
     return joined(
         table(traces, p=traces.p, max_attention=traces.max_attention),
         single(traces, seed),
         removals(traces, seed),
         dispersion(traces),
-        echo(traces),
+        single_state_agreement(traces),
     )
 
 
@@ -99,22 +99,23 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     but `single_item` (n: documents of one item) is over documents of more than one item:
     fraction_<r>, mass_<r>: n; n_flipped; of those mean, quartiles and whiskers, as Figures 5 and 6 draw them; bin
     'common': of the documents that flip under every ranking. regret_fraction_<r>, equals_<r>, gradient_first: n, mean,
-    quartiles. All of these also with the suffix @left, where flips with the zero vector count as none.
-    delta_js@<rule>: n, mean, quartiles, share_negative; and what the paper is reported to say of Figures 3 and 4, where
-    defined: spearman of delta_js with delta_alpha; near_0, share of |delta_js| below NEAR among weight gaps up to
+    quartiles. All of these also with the suffix rule=left, where flips with the zero vector count as none.
+    delta_js rule=<rule>: n, mean, quartiles, share_negative; and what the paper is reported to say of Figures 3 and 4,
+    where defined: spearman of delta_js with delta_alpha; near_0, share of |delta_js| below NEAR among weight gaps up to
     SMALL_GAP; negative_near_0, share above -NEAR among negative delta_js.
-    flips_<choice>@<rule>: see `two_by_two`. dispersion, dispersion_weighted and those of `echo`: n, mean, quartiles.
+    flips_<choice>@<rule>: see `two_by_two`. dispersion, dispersion_weighted and those of `single_state_agreement`: n,
+    mean, quartiles.
     """
     several = documents[documents["n"] > 1]
     summaries: Summaries = {("single_item", "all"): {"n": len(documents) - len(several)}}
     summaries |= removal_summaries(derived(several), "")
-    summaries |= removal_summaries(derived(several, item_left=True), "@left")
+    summaries |= removal_summaries(derived(several, item_left=True), " rule=left")
     for rule in RULES:
-        js = several[f"delta_js@{rule}"]
-        alpha = several[f"delta_alpha@{rule}"]
-        summaries[f"delta_js@{rule}", "all"] = beside_gaps(js, alpha)
+        js = several[f"delta_js rule={rule}"]
+        alpha = several[f"delta_alpha rule={rule}"]
+        summaries[f"delta_js rule={rule}", "all"] = beside_gaps(js, alpha)
         for choice in CHOICES:
-            summaries[f"flips_{choice}@{rule}", "all"] = two_by_two(several, choice, rule)
+            summaries[f"flips_{choice} rule={rule}", "all"] = two_by_two(several, choice, rule)
     for name in ("dispersion", "dispersion_weighted", *MEASURES):
         summaries[name, "all"] = middle(several[name])
 

@@ -17,7 +17,7 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import NEVER, removals
-from attn_core.experiments.single import others_flip, single, weights_dealt_anew
+from attn_core.experiments.single import others_flip, permuted_weights, single
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces, centred, maxima, one_logit, softmax, totals
 from attn_lab.more.compared import agreement
@@ -31,7 +31,7 @@ SMALLEST = 1e-9
 TIE = 1e-9
 """Difference of a test's numbers up to which they are equal."""
 
-DEALS = 100
+DRAWS = 100
 """Times that each text's weights are permuted."""
 
 
@@ -121,7 +121,7 @@ def moves_when_shuffled(weights: Traces, _: Traces) -> ndarray:
     return permutation(weights)["median_change"].to_numpy()
 
 
-def has_no_far_twin(weights: Traces, _: Traces) -> ndarray:
+def has_no_adversary(weights: Traces, _: Traces) -> ndarray:
     """Minus the farthest JSD within 0.05 of the output (Jain & Wallace 4.2.2). One logit, or two."""
     return -exact(weights, 0.05)["jsd_exact"].to_numpy()
 
@@ -150,7 +150,7 @@ def names_the_word(weights: Traces, model: Traces) -> ndarray:
 TESTS: dict[str, Callable[[Traces, Traces], ndarray]] = {
     "gradients": ranks_like_gradients,
     "permutation": moves_when_shuffled,
-    "adversaries": has_no_far_twin,
+    "adversaries": has_no_adversary,
     "top item": top_item_flips,
     "order": flips_before_gradients,
     "names": names_the_word,
@@ -162,7 +162,7 @@ def told_apart(
     model: Traces,
     test: Callable[[Traces, Traces], ndarray],
     seed: int = 0,
-    deals: int = DEALS,
+    draws: int = DRAWS,
 ) -> pd.DataFrame:
     """How often a test gives good weights more than bad ones, the same permuted; a tie is half.
 
@@ -173,8 +173,8 @@ def told_apart(
     test : callable
         (weights, model) -> (D,), larger where attention does better.
     seed : int
-        Of the deals: another for each model, so that models share none.
-    deals : int
+        Of the permutations: another for each model, so that models share none.
+    draws : int
         Random orders of each document's weights.
 
     Returns
@@ -189,12 +189,12 @@ def told_apart(
     beside = np.zeros(len(good))
     good_wins = np.zeros(len(good))
     bad_loses = np.zeros(len(good))
-    for deal in range(deals):
-        dealt = test(weights_dealt_anew(good, deals * seed + deal), model)
-        wins = better(value[:, None], dealt)  # (D, D): good weights of a row, bad ones of a column
-        beside += wins.diagonal() / deals
-        good_wins += wins.mean(axis=1) / deals
-        bad_loses += wins.mean(axis=0) / deals
+    for draw in range(draws):
+        permuted = test(permuted_weights(good, draws * seed + draw), model)
+        wins = better(value[:, None], permuted)  # (D, D): good weights of a row, bad ones of a column
+        beside += wins.diagonal() / draws
+        good_wins += wins.mean(axis=1) / draws
+        bad_loses += wins.mean(axis=0) / draws
     return table(good, beside=beside, alone=good_wins + bad_loses - good_wins.mean())
 
 

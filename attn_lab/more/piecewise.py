@@ -29,7 +29,7 @@ def with_changes(traces: Traces, rows: np.ndarray, changes: Traces) -> Traces:
 
 
 def kinds(traces: Traces, documents: Documents, vocabulary: tuple[str, ...]) -> dict[str, float]:
-    """echo@<kind>: by kind of piece the share that alone decides as the text does."""
+    """single_state_agreement@<kind>: by kind of piece the share that alone decides as the text does."""
     ids = documents.ids[documents.inner]
     words = np.array(vocabulary)[ids]
     function = np.isin(words, FUNCTION_WORDS.split())
@@ -41,7 +41,11 @@ def kinds(traces: Traces, documents: Documents, vocabulary: tuple[str, ...]) -> 
         "function words": function,
         "content words": ~signs(vocabulary)[ids] & ~function,
     }
-    return {f"echo@{kind}": float(alike[pieces].mean()) for kind, pieces in of_kind.items() if pieces.any()}
+    return {
+        f"single_state_agreement part={kind}": float(alike[pieces].mean())
+        for kind, pieces in of_kind.items()
+        if pieces.any()
+    }
 
 
 def signs(vocabulary: tuple[str, ...]) -> np.ndarray:

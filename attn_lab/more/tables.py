@@ -15,9 +15,9 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
 from attn_core.measures import LEVEL, without_nan
 from attn_core.traces import Traces, has_one_logit
-from attn_lab.more import echo
 from attn_lab.more.best_permutation import best_permutation
 from attn_lab.more.bracket import bracket
+from attn_lab.more.single_state import single_state_agreement
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
 """Bins of the largest weight of a document, as in Figures 6 and 8 of Jain and Wallace."""
@@ -40,10 +40,10 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
     those of `ceilings`; of `adversarial`, and jsd_permutation, of `best_permutation`, for each of epsilons, with the
-    suffixes @0.01 and @0.05, from one search, of
+    suffixes epsilon=0.01 and epsilon=0.05, from one search, of
     single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
-    `echo`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them, AttnError for a
-    document of more than LONGEST tokens.
+    `single_state_agreement`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them,
+    AttnError for a document of more than LONGEST tokens.
     """
     longest = traces.lengths.argmax()
     if epsilons and traces.lengths[longest] > LONGEST:
@@ -61,26 +61,27 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
             adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
             if has_one_logit(traces):
                 adversaries["jsd_permutation"] = best_permutation(traces, epsilon, seed)["jsd"]
-        at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}"))
+        at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f" epsilon={epsilon:g}"))
     return joined(
         table(traces, p=traces.p),
         correlation.correlation(traces, seed),
         permutation.permutation(traces, seed=seed)[["median_change"]],
         adversarial.ceilings(traces),
         *at_epsilons,
-        echo.echo(traces),
+        single_state_agreement(traces),
     )
 
 
 def derived(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table with what follows from its columns.
 
-    ratio_exact@e, ratio_lower@e, ratio_search@e: JSD divided by the ceiling (NaN where that is 0, in texts of one
-    token); ratio_permutation@e: by ceiling_permutation. difference_loo, difference_gradient: tau(gradient,
-    leave-one-out) minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's Figures 3 and 4.
+    ratio_exact epsilon=e, ratio_lower epsilon=e, ratio_search epsilon=e: JSD divided by the ceiling (NaN where that is
+    0, in texts of one token); ratio_permutation epsilon=e: by ceiling_permutation. difference_loo, difference_gradient:
+    tau(gradient, leave-one-out) minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's
+    Figures 3 and 4.
     """
     columns = {}
-    for name in documents.filter(regex="^jsd_(exact|lower|search|permutation)@"):
+    for name in documents.filter(regex="^jsd_(exact|lower|search|permutation) "):
         ceiling = documents["ceiling_permutation" if "permutation" in name else "ceiling"]
         columns[name.replace("jsd", "ratio")] = documents[name] / ceiling.where(ceiling > 0)
     for name in ("loo", "gradient"):
@@ -92,19 +93,19 @@ def derived(documents: pd.DataFrame) -> pd.DataFrame:
 def asked(traces: Traces) -> dict[str, float]:
     """What the three papers would ask of a model of single texts: numbers over the documents, in seconds.
 
-    echo, locked, erased, flat: means of columns of `echo`, the last two of top_erased and flat_flips. tau: mean of
-    Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin: share whose
-    exact optimum at epsilon 0.05 has a JSD over 0.4.
+    single_state_agreement, attention_invariant, erased, flat: means of columns of `single_state_agreement`, the last
+    two of top_erased and flips_under_uniform. tau: mean of Kendall's tau of attention and gradients. shuffled: share
+    with a median change below 0.1. adversarial: share whose exact optimum at epsilon 0.05 has a JSD over 0.4.
     """
-    echoes = echo.echo(traces)
+    single_states = single_state_agreement(traces)
     return {
-        "echo": echoes["echo"].mean(),
-        "locked": echoes["locked"].mean(),
+        "single_state_agreement": single_states["single_state_agreement"].mean(),
+        "attention_invariant": single_states["attention_invariant"].mean(),
         "tau": correlation.correlation(traces)["tau_attention_gradient"].mean(),
         "shuffled": (permutation.permutation(traces)["median_change"] < 0.1).mean(),
-        "far twin": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
-        "erased": echoes["top_erased"].mean(),
-        "flat": echoes["flat_flips"].mean(),
+        "adversarial": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
+        "erased": single_states["top_erased"].mean(),
+        "flat": single_states["flips_under_uniform"].mean(),
     }
 
 

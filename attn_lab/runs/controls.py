@@ -20,7 +20,7 @@ from attn_core.documents import Documents
 from attn_core.experiments import draws as random
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
+from attn_core.experiments.single import ALL_ORDERS, permuted_weights
 from attn_core.experiments.tables import table
 from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, maxima, one_logit, sigmoid, totals
@@ -136,21 +136,21 @@ def erasure(weights: ndarray, value: ndarray, bias: float) -> ndarray:
 
 def of_adversaries(traces: Traces) -> dict[str, ndarray]:
     """The same of the optimal adversarial attention within EPSILON of the output: permuted_jsd, its JSD, and
-    permuted_far, the chance that it lies beyond FAR, means over SOUGHT orders; adversary_own_wins: how often the
-    model's own weights have the farther one."""
-    farthest = exact(traces, EPSILON)["jsd_exact"].to_numpy()[:, None]
-    sought = [exact(weights_dealt_anew(traces, draw), EPSILON)["jsd_exact"] for draw in range(SOUGHT)]
+    permuted_adversarial, the chance that it lies beyond FAR, means over SOUGHT orders; adversary_own_wins: how often
+    the model's own weights have the farther one."""
+    optimal = exact(traces, EPSILON)["jsd_exact"].to_numpy()[:, None]
+    sought = [exact(permuted_weights(traces, draw), EPSILON)["jsd_exact"] for draw in range(SOUGHT)]
     jsd = np.stack(sought, axis=1)  # (D, SOUGHT)
     return {
         "permuted_jsd": jsd.mean(axis=1),
-        "permuted_far": (jsd > FAR).mean(axis=1),
-        "adversary_own_wins": better(farthest, jsd).mean(axis=1),
+        "permuted_adversarial": (jsd > FAR).mean(axis=1),
+        "adversary_own_wins": better(optimal, jsd).mean(axis=1),
     }
 
 
 def of_oracles(traces: Traces, alone: bool) -> dict[str, ndarray]:
     """What the tests give under oracle attention, three definitions: <definition>_shuffle, the median change by
-    permuting; _jsd, of the optimal adversarial attention; _names, whether the most attended word is the one whose
+    permuting; _jsd, of the optimal adversarial attention; _top1, whether the most attended word is the one whose
     deletion moves the output most; if alone _tau, Kendall's with the gradients, and permuted_tau, the same of the
     model's own weights in SOUGHT other orders."""
     assert traces.leave_one_out is not None
@@ -160,18 +160,18 @@ def of_oracles(traces: Traces, alone: bool) -> dict[str, ndarray]:
         weights = weigh(traces)
         columns[f"{name}_shuffle"] = permutation(weights)["median_change"].to_numpy()
         columns[f"{name}_jsd"] = exact(weights, EPSILON)["jsd_exact"].to_numpy()
-        columns[f"{name}_names"] = agreement(weights.score, moved, traces.offsets, 1)
+        columns[f"{name}_top1"] = agreement(weights.score, moved, traces.offsets, 1)
         if alone:
             columns[f"{name}_tau"] = ranks_like_gradients(weights, traces)
     if not alone:
         return columns
-    permuted = [ranks_like_gradients(weights_dealt_anew(traces, draw), traces) for draw in range(SOUGHT)]
+    permuted = [ranks_like_gradients(permuted_weights(traces, draw), traces) for draw in range(SOUGHT)]
     return columns | {"permuted_tau": np.mean(permuted, axis=0)}
 
 
 def of_lists(traces: Traces, train: Documents, test: Documents) -> dict[str, ndarray]:
     """How well a list of words names the word whose deletion moves the output most (a chance, ties drawn), and by how
-    much its own word moves it: attention, bayes (naive Bayes), rarity; moved_random: of any word, moved_best: of the
+    much its own word moves it: attention, bayes (naive Bayes), rarity; change_random: of any word, change_best: of the
     best one. The lists have never seen the model."""
     assert traces.leave_one_out is not None
     words = test.ids[test.inner]  # (T,)
@@ -183,13 +183,13 @@ def of_lists(traces: Traces, train: Documents, test: Documents) -> dict[str, nda
         "rarity": rarity(counts)[words],
     }
     columns = {
-        "moved_random": totals(moved, traces.offsets) / traces.lengths,
-        "moved_best": maxima(moved, traces.offsets),
+        "change_random": totals(moved, traces.offsets) / traces.lengths,
+        "change_best": maxima(moved, traces.offsets),
     }
     for name, score in lists.items():
-        columns[f"names_{name}"] = agreement(score, moved, traces.offsets, 1)
+        columns[f"top1_{name}"] = agreement(score, moved, traces.offsets, 1)
         first = score == maxima(score, traces.offsets)[traces.owner]  # (T,) several where they tie
-        columns[f"moved_{name}"] = totals(first * moved, traces.offsets) / totals(first.astype(float), traces.offsets)
+        columns[f"change_{name}"] = totals(first * moved, traces.offsets) / totals(first.astype(float), traces.offsets)
     return columns
 
 
@@ -216,7 +216,7 @@ def beside_first(first: Traces, traces: Traces) -> dict[str, ndarray]:
     SOUGHT other orders beside the first's own; <definition>_jsd, both under that oracle attention."""
     offsets = traces.offsets
     permuted = [
-        jsd_ragged(weights_dealt_anew(traces, draw).attention, first.attention, offsets) for draw in range(SOUGHT)
+        jsd_ragged(permuted_weights(traces, draw).attention, first.attention, offsets) for draw in range(SOUGHT)
     ]
     columns = {"permuted_jsd": np.mean(permuted, axis=0)}
     for name, weigh in GOOD.items():

@@ -7,9 +7,10 @@
 
 They are read from the tables of data/archive and of the local cache (store.py), which anyone can read without this.
 
-A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_search@0.05`), or of a test set as a whole
-(`accuracy`); a *statistic* is what is told of it over documents (`mean`, `share_above_0.4`; of whole test sets
-`value`). `predicted` and `bin` name the group of documents: a predicted class, a bin of the largest weight, or `all`.
+A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_search`), or of a test set as a whole
+(`accuracy`); its *parameter* stands beside it (`epsilon=0.05`, `rule=coded`; '' without); a *statistic* is what is told
+of it over documents (`mean`, `share_above_0.4`; of whole test sets `value`). `predicted` and `bin` name the group of
+documents: a predicted class, a bin of the largest weight, or `all`.
 """
 
 import hashlib
@@ -43,6 +44,10 @@ ALONG |= {"layer": ("base",)}
 Names = str | Iterable[str]
 
 MEANINGS = Path(__file__).with_name("measures.yml")
+
+RENAMED = {"flat_flips": "flips_under_uniform", "echo": "single_state_agreement", "locked": "attention_invariant"}
+RENAMED |= {"moved": "change", "names": "top1", "far": "adversarial", "flat": "uniform", "stranger": "other_text"}
+"""Measures, and words of measures, that had other names until 0.2; for one release they are refused by the new one."""
 
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
@@ -84,7 +89,12 @@ def runs(**where: object) -> pd.DataFrame:
 
 
 def numbers(
-    measure: Names, statistic: Names = "any", predicted: Names = "all", bin: Names = "all", **where: object
+    measure: Names,
+    statistic: Names = "any",
+    predicted: Names = "all",
+    bin: Names = "all",
+    parameter: Names | None = None,
+    **where: object,
 ) -> pd.DataFrame:
     """Numbers of stored runs, one row each.
 
@@ -92,41 +102,76 @@ def numbers(
     ----------
     measure : str or list of str
         What was measured of each document, see `python -m attn_core numbers --list`; 'any' takes all
-        there are, here and below.
+        there are, here and below. With its parameter where several have another: 'jsd_exact epsilon=0.05'.
     statistic : str or list of str
         How documents were summed up.
     predicted : str or list of str
         Of which predicted class; 'all': of all together.
     bin : str or list of str
         Of which bin of maximum attention; 'all': of all together.
+    parameter : str or list of str, optional
+        Such as 'rule=coded'; by default none, of measures that always have one every one.
     **where
-        Fields of the runs, one value or several: corpus="sst", encoder=["lstm", "cnn"]; see `runs`.
+        epsilon=0.05 in place of a parameter. Fields of the runs, one value or several: corpus="sst",
+        encoder=["lstm", "cnn"]; see `runs`.
 
     Returns
     -------
     DataFrame
-        Columns key, the run's fields, data, measure, statistic, predicted, bin, value; empty where no run fits.
+        Columns key, the run's fields, data, measure, parameter, statistic, predicted, bin, value, epsilon (a number,
+        NaN where the measure has none); empty where no run fits.
 
     Raises
     ------
     AttnError
         A measure or statistic that no run has; near ones are named.
     """
+    if "epsilon" in where:
+        epsilons = pd.to_numeric(pd.Series(_several(where.pop("epsilon"))), errors="coerce")
+        parameter = [f"epsilon={epsilon:g}" for epsilon in epsilons]
     chosen = runs(**where)
     table = _values(chosen)
     table = table[table["key"].isin(chosen["key"])]
-    for name, wanted in zip(NAMES, (measure, statistic, predicted, bin), strict=True):
-        if name in ("measure", "statistic"):
-            _check_names(name, wanted, {"any", *table[name].cat.categories})
-        table = table[_among(table[name], wanted)]
-    values = table.astype(dict.fromkeys(NAMES, object) | {"key": str})
+    for name, wanted in (("measure", measure), ("statistic", statistic)):
+        _check_names(name, wanted, {"any", *table[name].cat.categories})
+    table = table[_among(table["statistic"], statistic) & _among(table["predicted"], predicted)]
+    table = table[_among(table["bin"], bin)]
+    values = _measured(table, measure, parameter).astype(dict.fromkeys(NAMES, object) | {"key": str})
+    values["epsilon"] = values["parameter"].str.extract("^epsilon=(.*)", expand=False).astype(float)
     return chosen[["key", *FIELDS, "variant", "data", "n_train", "n_test"]].merge(values, on="key")
+
+
+def _measured(table: pd.DataFrame, measure: Names, parameter: Names | None) -> pd.DataFrame:
+    """The rows of measures, see `numbers`."""
+    names = _several(measure)
+    if names != ["any"]:
+        table = table[table["measure"].isin({name.partition(" ")[0] for name in names})]
+    bare = table["parameter"] == ""
+    if parameter is None:
+        asked = bare | ~table["measure"].isin(table["measure"][bare].unique())
+    else:
+        asked = _among(table["parameter"], parameter)
+    if names != ["any"]:
+        in_full = ~bare & with_parameters(table)["measure"].isin(names)
+        asked = in_full | (asked & table["measure"].isin(names))
+    return table[asked]
+
+
+def with_parameters(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `numbers` whose measures bear their parameters: 'jsd_exact epsilon=0.05'."""
+    named = rows["measure"].astype(object) + " " + rows["parameter"].astype(object)
+    return rows.assign(measure=named.str.strip())
 
 
 def _check_names(column: str, wanted: Names, stored: set[str]) -> None:
     """AttnError for a measure or statistic that no run has. stored: those of the runs at hand."""
     for name in _several(wanted):
-        if name not in stored and name not in has(column):
+        if "@" in name:
+            raise AttnError(f"'{name}' has its parameter beside it now, as in 'jsd_exact epsilon=0.05'")
+        if name.partition(" ")[0] not in stored and name not in has(column):
+            new = RENAMED.get(name, "_".join(RENAMED.get(word, word) for word in str(name).split("_")))
+            if new in has(column):
+                raise AttnError(f"the {column} '{name}' is called '{new}' now")
             near = ", ".join(get_close_matches(name, has(column), n=3)) or "`python -m attn_core numbers --list`"
             raise AttnError(f"no stored run has the {column} '{name}'; near: {near}")
 
@@ -152,12 +197,15 @@ def _several(wanted: object) -> list:
 
 
 def has(name: str) -> set[str]:
-    """The measures (or statistics, classes, bins) that some stored run has."""
+    """The measures (with and without their parameters; or statistics, classes, bins) that some stored run has."""
     names: set[str] = set()
     for folder, stem in _files(_all_runs()):
-        rows = store.table(folder, "numbers", stem, (name,))
-        if name in rows.column_names:  # a run without numbers has no file
-            names.update(rows[name].unique().to_pylist())
+        rows = store.table(folder, "numbers", stem, (name, "parameter"))
+        if {name, "parameter"} <= set(rows.column_names):  # a run without numbers has no file
+            kinds = rows.select([name, "parameter"]).to_pandas().drop_duplicates()
+            names.update(kinds[name])
+            if name == "measure":
+                names.update(with_parameters(kinds)["measure"])
     return names
 
 
@@ -169,20 +217,20 @@ def records(keys: Iterable[str]) -> list[dict]:
 
 
 def measures() -> pd.DataFrame:
-    """What `numbers` can be asked for: measure, how many stored runs have it, what it is (`measures.yml`), and its
-    statistics in one text."""
+    """What `numbers` can be asked for: measure, parameter, how many stored runs have it, what it is (`measures.yml`),
+    and its statistics in one text."""
     everything = _all_runs()
-    pairs = _values(everything)[["measure", "statistic", "key"]]
+    pairs = _values(everything)[["measure", "parameter", "statistic", "key"]]
     pairs = pairs[pairs["key"].isin(everything["key"])]
     pairs = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")]
-    by_measure = pairs.groupby("measure", observed=True)
+    by_measure = pairs.groupby(["measure", "parameter"], observed=True)
     table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", _names))
     patterns = yaml.safe_load(MEANINGS.read_text(encoding="utf-8"))
-    meanings = [
-        next((patterns[name] for name in patterns if fnmatchcase(measure, name)), "") for measure in table.index
-    ]
-    table.insert(1, "meaning", meanings)
-    return table.reset_index()
+    table = table.reset_index()
+    whole = with_parameters(table)["measure"]
+    meanings = [next((patterns[name] for name in patterns if fnmatchcase(measure, name)), "") for measure in whole]
+    table.insert(3, "meaning", meanings)
+    return table
 
 
 def _names(column: pd.Series) -> str:
@@ -397,7 +445,7 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
 
 
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of runs and of others in the same files: key, measure, statistic, predicted, bin, value."""
+    """The numbers of runs and of others in the same files: key, NAMES, value."""
     files = _files(chosen)
     marks = [store.mark(folder, "numbers", stem) for folder, stem in files]
     return _read_numbers(tuple(files), tuple(marks))
@@ -415,6 +463,7 @@ def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
 def _read_numbers(paths: tuple[tuple[Path, str], ...], _marks: tuple[str, ...]) -> pd.DataFrame:
     columns = ("key", *NAMES, "value")
     tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
+    tables = [table for table in tables if set(columns) <= set(table.column_names)]  # before 0.2 the cache had others
     together = pa.concat_tables(tables or [NO_NUMBERS])
     return together.unify_dictionaries().to_pandas()
 

@@ -18,8 +18,8 @@ from attn_core.traces import Traces, has_one_logit, round_mantissa
 from attn_lab.data import catalogue
 from attn_lab.data.order import fixed_order
 from attn_lab.more import erasure, tables
-from attn_lab.more.echo import MEASURES, echo, elsewhere
 from attn_lab.more.known import GOOD
+from attn_lab.more.single_state import MEASURES, elsewhere, single_state_agreement
 from attn_lab.runs import rows, store, upkeep
 from attn_lab.runs.compute import compute, inputs_of, trained, weights_of
 from attn_lab.runs.controls import beside_first, controls
@@ -74,15 +74,15 @@ COLUMNS_KEPT = (
     "tau_attention_loo",
     "tau_gradient_loo",
     "median_change",
-    "jsd_search@0.05",
-    "jsd_exact@0.05",
-    "jsd_least@0.01",
-    "jsd_most@0.01",
+    "jsd_search epsilon=0.05",
+    "jsd_exact epsilon=0.05",
+    "jsd_least epsilon=0.01",
+    "jsd_most epsilon=0.01",
     *MEASURES,
 )
 """Columns of the per-document table of single texts, besides those of `controls`, which begin with words of COARSE."""
 
-COARSE = {"permuted": 9, "shuffle": 9, "uniform": 9, "erasure": 9, "adversary": 9, "names": 9, "moved": 9}
+COARSE = {"permuted": 9, "shuffle": 9, "uniform": 9, "erasure": 9, "adversary": 9, "top1": 9, "change": 9}
 COARSE |= dict.fromkeys(GOOD, 12)
 """Bits of mantissa of a text's controls, by the first word of their names; 18 would cost a fifth of the archive."""
 
@@ -258,8 +258,8 @@ def role_of(run: Run) -> str:
 
 
 def shuffled(run: Run) -> dict[str, float]:
-    """A control, for the record: means of `experiments.echo` and, with two classes, ROC AUC of the same model that
-    reads its test texts with their words in a random order (start and end stay)."""
+    """A control, for the record: means of `single_state_agreement` and, with two classes, ROC AUC of the same model
+    that reads its test texts with their words in a random order (start and end stay)."""
     inputs = inputs_of(run)
     test = inputs[0].splits["test"]
     rng = np.random.default_rng(run.seed)
@@ -268,7 +268,7 @@ def shuffled(run: Run) -> dict[str, float]:
         ids[start + 1 : end - 1] = rng.permutation(ids[start + 1 : end - 1])
     weights, _ = trained(run, inputs, progress=False)
     traces = attended(run, weights[run.selection], replace(test, ids=ids), progress=False)
-    numbers = echo(traces)[list(MEASURES)].mean().to_dict()
+    numbers = single_state_agreement(traces)[list(MEASURES)].mean().to_dict()
     scores = classification(traces.label, traces.outputs)
     if "auc" in scores:
         numbers["auc"] = scores["auc"]

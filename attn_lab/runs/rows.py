@@ -13,7 +13,7 @@ from pandas.api.types import is_float_dtype
 from attn_core.measures import CLASS_SCORES
 from attn_core.traces import Traces, round_mantissa
 from attn_lab.more import rankings
-from attn_lab.more.echo import MEASURES, echo
+from attn_lab.more.single_state import MEASURES, single_state_agreement
 from attn_lab.more.tables import document_table, summary_table
 from attn_lab.runs import store
 from attn_lab.runs.provenance import data_kind
@@ -89,13 +89,13 @@ def scores(record: dict) -> dict[str, float]:
 
 
 def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | None = None) -> pd.DataFrame:
-    """A run's numbers: of its summary, of whole test sets, and those of `echo`, of the traces, where the summary lacks
+    """A run's numbers: of its summary, of whole test sets, and `single_states` of the traces, where the summary lacks
     them. summary: of `experiments.summary_table`, whose columns measure and statistic have each other's names."""
     parts = []
     if summary is not None:
         parts.append(summary.rename(columns={"measure": "statistic", "statistic": "measure"}))
-    if traces is not None and (summary is None or not summary["statistic"].eq("echo").any()):
-        parts.append(echoes(record, traces))
+    if traces is not None and (summary is None or not summary["statistic"].eq("single_state_agreement").any()):
+        parts.append(single_states(record, traces))
     whole = [(name, "value", value) for name, value in scores(record).items()]
     whole += [(name, "mean", value) for name, value in record.get("numbers", {}).items()]
     if "against" in record:
@@ -103,13 +103,15 @@ def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | Non
         whole += [(f"{name}_beside", "mean", value) for name, value in beside.items()]
     of_whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
     parts.append(of_whole.assign(predicted="all", bin="all"))
-    return pd.concat(parts, ignore_index=True)[[*NAMES, "value"]]
+    numbers = pd.concat(parts, ignore_index=True)
+    numbers[["measure", "parameter"]] = numbers["measure"].str.extract(r"(\S*) ?(.*)")
+    return numbers[[*NAMES, "value"]]
 
 
-def echoes(record: dict, traces: Traces) -> pd.DataFrame:
-    """Numbers of the measures of `experiments.echo` over the documents at hand; for Serrano & Smith's models without
+def single_states(record: dict, traces: Traces) -> pd.DataFrame:
+    """Numbers of the measures of `single_state` over the documents at hand; for Serrano & Smith's models without
     documents of one item, as in their other numbers."""
-    documents = echo(traces)
+    documents = single_state_agreement(traces)
     if record["run"]["encoder"].startswith(("han_", "flan_")):
         documents = documents[documents["n"] > 1]
     values = documents[list(MEASURES)].dropna(axis=1, how="all")

@@ -289,8 +289,8 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
 
     Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
     leave_one_out: NaN for a text of one word or more than MOST_DELETED, adversary: the exact epsilon-max-JSD attention)
-    and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, echo (share of words
-    that alone give the decision), and a line to print.
+    and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, single_state_agreement
+    (share of words that alone give the decision), and a line to print.
     """
     from attn_core.experiments.adversarial import ceiling
     from attn_core.experiments.optimum import exact, expand
@@ -317,13 +317,13 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
         "bias": float(bias),
         "jsd_exact": float(optimum["jsd_exact"].iloc[0]),
         "ceiling": float(ceiling(traces)[0]),
-        "echo": float(np.mean((alone > 0.5) == (traces.p[0] > 0.5))),
+        "single_state_agreement": float(np.mean((alone > 0.5) == (traces.p[0] > 0.5))),
     }
     name = catalogue.corpus(run.corpus if run else "sst").classes[1]
     line = (
         "p({name}) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
-        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the states, given all "
-        "the weight, give the decision; any attention gives {low:.3f} to {high:.3f}."
+        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{single_state_agreement:.0%} of the "
+        "states, given all the weight, give the decision; any attention gives {low:.3f} to {high:.3f}."
     ).format(**summary, epsilon=epsilon, name=name, low=alone.min(), high=alone.max())
     return table, {**summary, "line": line}
 

@@ -69,7 +69,7 @@ FIELDS_BESIDE_NUMBERS = (
 SUM = 64
 """First bytes of a file of the cache: the SHA-256 of the others, as text. Programs that unpack zip pass over them."""
 
-NAMES = ("measure", "statistic", "predicted", "bin")
+NAMES = ("measure", "parameter", "statistic", "predicted", "bin")
 """What a number is called."""
 
 GROUP_ROWS = 20_000
@@ -81,7 +81,7 @@ class Result:
     """A run as stored: its record, its traces (whole test set or the corpus's sample), and its tables.
 
     source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the numbers alone, and where the
-    archive keeps none. numbers: measure, statistic, predicted, bin, value. documents: None outside the archive, and for
+    archive keeps none. numbers: NAMES and value. documents: None outside the archive, and for
     further seeds (see attn_lab/runs/packing.py). against: one row per document, the run beside the one it is compared
     with (`packing.compared_with`), or None. digest: SHA-256 of the file of the traces, '' without one. load: what
     `model` calls.
@@ -315,7 +315,7 @@ def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
     rows = table(folder, layer, stem, columns).slice(*at[key]).drop_columns("key")
     rows = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)])
     frame = rows.to_pandas(use_threads=False)
-    return frame.astype(dict.fromkeys(NAMES, str)) if layer == "numbers" else frame
+    return frame.astype({name: str for name in NAMES if name in frame}) if layer == "numbers" else frame
 
 
 def read_record(folder: Path, key: str) -> dict:

@@ -26,7 +26,7 @@ from attn_core.experiments.tables import table
 from attn_core.measures import tvd
 from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
 from attn_lab.more.compared import agreement, included
-from attn_lab.more.echo import echo
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.studies.numbers import CHANCE, FEWEST, hits, summary
 from attn_lab.studies.protocol import PROMPT, Adapter, Words
 from attn_lab.studies.report import shown
@@ -513,7 +513,11 @@ def under_weights(
     columns = {str(name): column.to_numpy() for name, column in pd.DataFrame(rows).items()}
     mean = replace(traces, contribution=alone)
     if close(mean.logits, traces.logits) and close(mean.logits_under(1 / mean.lengths[mean.owner]), flat):
-        return columns | {"attention-invariant": echo(mean)["locked"].to_numpy(float)}, mean, ""
+        return (
+            columns | {"attention-invariant": single_state_agreement(mean)["attention_invariant"].to_numpy(float)},
+            mean,
+            "",
+        )
     return columns, traces, "This model's logits are no mean over its words, for which alone it can be told."
 
 

@@ -12,12 +12,12 @@ from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
-from attn_core.experiments.single import weights_dealt_anew
+from attn_core.experiments.single import permuted_weights
 from attn_core.measures import crossed_interval, jsd_ragged, seed_interval, without_nan
 from attn_core.traces import Traces, has_one_logit
 from attn_lab.more.compared import agreement
-from attn_lab.more.echo import echo
 from attn_lab.more.erasure import derived
+from attn_lab.more.single_state import single_state_agreement
 
 FEWEST = 50
 """Of fewer texts nothing is decided."""
@@ -67,23 +67,23 @@ def per_text(own: list[Traces], flat: list[Traces]) -> pd.DataFrame:
 def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
     """The numbers of each text of one model; flat: the model with uniform weights."""
     n = np.where(traces.lengths > 1, traces.lengths, np.nan)
-    echoes = echo(traces)
+    single_states = single_state_agreement(traces)
     right = traces.predicted == traces.label
     columns = {
         "doc_id": traces.doc_id,
         "label": traces.label,
         "attention": np.split(traces.attention, traces.offsets[1:-1]),
         "accuracy": 1.0 * right,
-        "attention-invariant": echoes["locked"],
-        "single-state agreement": echoes["echo"],
+        "attention-invariant": single_states["attention_invariant"],
+        "single-state agreement": single_states["single_state_agreement"],
         "gain over uniform": 1.0 * right - (flat.predicted == flat.label),
-        "flips under uniform": echoes["flat_flips"],
+        "flips under uniform": single_states["flips_under_uniform"],
         "tau with gradients": correlation(traces)["tau_attention_gradient"],
         "ceiling": ceilings(traces)["ceiling"],
         f"gain over uniform{CHANCE}": 0.0,
         f"tau with gradients{CHANCE}": 0.0,
     }
-    for weights, behind in ((traces, ""), (weights_dealt_anew(traces), CHANCE)):
+    for weights, behind in ((traces, ""), (permuted_weights(traces), CHANCE)):
         columns[f"stays when permuted{behind}"] = permutation(weights)["median_change"] < 0.1
         if has_one_logit(traces):
             columns[f"adversarial attention{behind}"] = exact(weights, 0.05)["jsd_exact"]

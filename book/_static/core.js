@@ -28,7 +28,7 @@ const attn = (() => {
     .sort((v, w) => v - w).map(w => corner(d.c.length, i, 1 - w, j));
   /* The attention farthest from the model's whose output differs by at most epsilon. JSD is convex, so its largest
      value over simplex and band lies at an end. */
-  function farthest(d, epsilon) {
+  function optimal(d, epsilon) {
     const edges = band(d, epsilon), places = [...d.c.keys()];
     const corners = places.flatMap(i => [...inside(d, edges, i), ...places.slice(i + 1).flatMap(j => ends(d, edges, i, j))]);
     return corners.reduce((best, a) => (jsd(d.a, a) > jsd(d.a, best) ? a : best), d.a);
@@ -105,7 +105,7 @@ const attn = (() => {
     return () => (start = (Math.imul(start, 1664525) + 1013904223) >>> 0) / 4294967296;
   }
   /* The weights permuted among the words that are there. */
-  const dealt = (d, random) => placed(d, shuffled(present(d).a, random));
+  const permuted = (d, random) => placed(d, shuffled(present(d).a, random));
   /* What permutations do to the output: half of them move it by at most `typical`, `flips` change the decision. */
   function effect(d, outputs) {
     const own = output(d, d.a);
@@ -197,8 +197,8 @@ const attn = (() => {
     return { w: words, a: softmax(score), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
       b: matrix["decoder.bias"][0][0], unknown: words.filter(word => !index.has(word)) };
   }
-  return { output, jsd, corner, flat, ceiling, alone, farthest, band, moved, shuffled, kept, order, flips, erased, deleted, left, present,
-    placed, stream, dealt, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
+  return { output, jsd, corner, flat, ceiling, alone, optimal, band, moved, shuffled, kept, order, flips, erased, deleted, left, present,
+    placed, stream, permuted, effect, bins, place, weights, contour, strip, prepare, tokens, read, look };
 })();
 
 if (typeof module !== "undefined") module.exports = attn;
@@ -288,7 +288,7 @@ if (typeof document !== "undefined") {
   }
 
   /* ---- one sentence, three encoders: move its weights, take a word out, shuffle ---- */
-  const KEYS = { own: "the model's", flat: "uniform", deal: "shuffle", far: "adversarial, same answer" };
+  const KEYS = { own: "the model's", flat: "uniform", shuffle: "shuffle", far: "adversarial, same answer" };
   const TAPS = { all: "give it all the weight", erase: "erase its weight", delete: "delete the word" };
   const READERS = { lstm: "BiLSTM", average: "no context", minilm: "transformer" };
   const hue = encoder => `var(--attn-${encoder === "minilm" ? "transformer" : encoder})`;
@@ -350,23 +350,23 @@ if (typeof document !== "undefined") {
       draw();
     }
     function choose(name) {
-      if (name === "deal" && results.ariaBusy) return; // it is shuffling
+      if (name === "shuffle" && results.ariaBusy) return; // it is shuffling
       stop();
       d = taken();
-      if (name === "deal") return shuffle();
+      if (name === "shuffle") return shuffle();
       const there = attn.present(d);
       kind = name;
-      now = name === "own" ? d.a : attn.placed(d, name === "flat" ? attn.flat(there) : attn.farthest(there, epsilon));
+      now = name === "own" ? d.a : attn.placed(d, name === "flat" ? attn.flat(there) : attn.optimal(there, epsilon));
       draw();
     }
 
     /* Permutations one after the other; the histogram fills, the last one stays. */
     function shuffle() {
       const random = attn.stream(1), outputs = [], began = performance.now(), pace = still() ? Infinity : SHUFFLES / SHUFFLING;
-      kind = "deal";
+      kind = "shuffle";
       results.ariaBusy = true;
       const step = time => {
-        while (outputs.length < Math.min(SHUFFLES, pace * Math.max(1, time - began))) outputs.push(attn.output(d, (now = attn.dealt(d, random))));
+        while (outputs.length < Math.min(SHUFFLES, pace * Math.max(1, time - began))) outputs.push(attn.output(d, (now = attn.permuted(d, random))));
         heights(outputs);
         if (outputs.length < SHUFFLES) {
           draw(true);
@@ -496,7 +496,7 @@ if (typeof document !== "undefined") {
         text.textContent = line;
         next.replaceChildren(...buttons("", "", texts, pressed).children);
       };
-      const shuffling = line => ask(line, { go: "shuffle" }, () => choose("deal"));
+      const shuffling = line => ask(line, { go: "shuffle" }, () => choose("shuffle"));
       const knowing = name => {
         const reading = sentences[at].by[name], says = side(attn.output(reading, reading.a));
         return `${attn.alone(reading).filter(p => side(p) === says).length} of ${reading.w.length}`;
@@ -515,7 +515,7 @@ if (typeof document !== "undefined") {
       function last(key) {
         if (key === "minilm") {
           read(key);
-          return choose("deal");
+          return choose("shuffle");
         }
         step = 0;
         encoder = "lstm";
@@ -569,7 +569,7 @@ if (typeof document !== "undefined") {
   }
 
   function triangle(root) {
-    const [d] = JSON.parse(root.dataset.sentences), { deal, ...KINDS } = KEYS;
+    const [d] = JSON.parse(root.dataset.sentences), { shuffle, ...KINDS } = KEYS;
     let now = d.a, epsilon = Number(root.dataset.epsilon);
     const spot = a => attn.place(a).map((v, i) => 100 * (i ? -v : v)), line = points => `M ${points.map(a => spot(a).join(" ")).join(" L ")}`;
     const [svg, wide] = made(`<svg viewBox="-30 -100 160 116" class="attn-triangle"><path class="ground"/><path class="zone"/><path class="frame"/>
@@ -596,22 +596,22 @@ if (typeof document !== "undefined") {
     point.ariaLabel = `attention on ${d.w.join(", ")}`;
     range.value = epsilon;
     const { parts, show } = meter(root), keys = buttons("attn-keys", "Attention", KINDS, name => {
-      now = name === "own" ? d.a : name === "flat" ? attn.flat(d) : attn.farthest(d, epsilon);
+      now = name === "own" ? d.a : name === "flat" ? attn.flat(d) : attn.optimal(d, epsilon);
       draw();
     });
     replace(root, svg, wide, ...parts, keys);
 
     function draw() {
-      const far = attn.farthest(d, epsilon), p = attn.output(d, now), inside = Math.abs(p - attn.output(d, d.a)) <= epsilon + 1e-9;
-      const zoned = attn.strip(d, attn.band(d, epsilon)), farthest = attn.jsd(d.a, far);
+      const far = attn.optimal(d, epsilon), p = attn.output(d, now), inside = Math.abs(p - attn.output(d, d.a)) <= epsilon + 1e-9;
+      const zoned = attn.strip(d, attn.band(d, epsilon)), optimal = attn.jsd(d.a, far);
       zone.setAttribute("d", zoned.length ? `${line(zoned)} Z` : "");
       star.setAttribute("transform", `translate(${spot(far).join(" ")})`);
       put(point, now);
       point.ariaValueNow = Math.round(100 * now[0]);
       point.ariaValueText = `${d.w.map((word, t) => `${word} ${percent(now[t])}`).join(", ")}; p = ${p.toFixed(2)}`;
       width.textContent = epsilon.toFixed(2);
-      show(d, now, `${inside ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; optimal adversarial attention: ${farthest.toFixed(2)}`);
-      told(root, { now: JSON.stringify(now), farthest });
+      show(d, now, `${inside ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; optimal adversarial attention: ${optimal.toFixed(2)}`);
+      told(root, { now: JSON.stringify(now), optimal });
     }
     function set(x, y) {
       now = attn.weights(x, y);
@@ -690,7 +690,7 @@ if (typeof document !== "undefined") {
   }
 
   /* The same sentences in every trained model. Weights are stored in thousandths. */
-  const NAMES = { ...READERS, cnn: "CNN", transformer: "transformer", adversary: "trained adversary", farthest: "adversarial, same answer" };
+  const NAMES = { ...READERS, cnn: "CNN", transformer: "transformer", adversary: "trained adversary", optimal: "adversarial, same answer" };
   const FIELDS = { encoder: "encoder", kind: "attention", seed: "seed" };
   function strips(root) {
     const { sentences, models } = JSON.parse(root.dataset.models), fields = Object.keys(FIELDS), [shown] = made(`<div class="attn-strips" aria-live="polite"></div>`);

@@ -40,7 +40,7 @@ def between_seeds(corpora: list[str]) -> pd.DataFrame:
 
 def controlled(rows: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
     """Rows of `derived.adversaries` with TVD halved, and beside each of the same base: baseline, TVD for λ = 0;
-    another_seed, the median of `between_seeds`; auc_lost. farthest: whether λ is the data set's largest."""
+    another_seed, the median of `between_seeds`; auc_lost. largest: whether λ is the data set's largest."""
     rows = rows.assign(tvd=HALVED * rows["tvd"])
     keys = ["corpus", "base_seed"]
     baseline = rows[rows["divergence"] == 0].set_index("base")["tvd"]
@@ -49,7 +49,7 @@ def controlled(rows: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
     return rows.join(median, on=keys).assign(
         baseline=rows["base"].map(baseline),
         auc_lost=rows["base"].map(bases["auc"]) - rows["auc"],
-        farthest=rows["divergence"] == rows.groupby("corpus")["divergence"].transform("max"),
+        largest=rows["divergence"] == rows.groupby("corpus")["divergence"].transform("max"),
     )
 
 

@@ -11,7 +11,7 @@ from attn_lab.runs.run import SEEDS
 EDGES = [0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.49, 0.51]
 """Of the bins of confidence, |p − ½|."""
 
-MEASURES = ["echo", "locked"]
+MEASURES = ["single_state_agreement", "attention_invariant"]
 
 
 def matched(corpora: Iterable[str], encoders: Iterable[str], references: Iterable[str]) -> pd.DataFrame:

@@ -67,7 +67,7 @@ def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd
     # Where no run has a measure or statistic, its rules have no number.
     measures = set(rules["measure_ours"]) & index.has("measure")
     statistics = (set(rules["statistic_ours"]) | {"n"}) & index.has("statistic")
-    rows = ask(measures, statistics, "any", "any", **where)
+    rows = index.with_parameters(ask(measures, statistics, "any", "any", **where))
 
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
@@ -142,9 +142,9 @@ def statements_of(run: Mapping) -> dict[str, float]:
     7: fractions removed, 'common': documents that flip under every order. 5: the largest of the four orders' medians.
     8, 10: how often the gradient flips with fewer removals than attention. (9 needs single documents: `sooner`.)
     """
-    js = "delta_js@coded"
+    js = "delta_js rule=coded"
     negative = run[js, "all", "share_negative"]
-    flips = "flips_attention@coded"
+    flips = "flips_attention rule=coded"
     only_top = run[flips, "all", "only_top"] / 100  # stored in per cent
     only_other = run[flips, "all", "only_random"] / 100
     with np.errstate(invalid="ignore"):
@@ -176,7 +176,7 @@ def statements_of(run: Mapping) -> dict[str, float]:
 def statements() -> pd.DataFrame:
     """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `of_runs`."""
     chosen = index.runs(family="hierarchical")
-    rows = numbers("any", "any", bin="any", family="hierarchical")
+    rows = index.with_parameters(numbers("any", "any", bin="any", parameter="any", family="hierarchical"))
     rows = rows[~rows["statistic"].str.startswith("hist:")]
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
     wide = wide.reindex(columns=chosen["key"]).astype(float)
@@ -275,9 +275,9 @@ def measured(name: str, **options) -> pd.DataFrame:
 
 def of_permuted(numbers: list[str]) -> pd.DataFrame:
     """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns label (the data set),
-    number, attention, and permuted, their expectation under permuted weights (measured/dealt.csv)."""
-    rows = measured("dealt.csv")
-    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label", "dealt": "permuted"})
+    number, attention, and permuted, their expectation under permuted weights (measured/permuted.csv)."""
+    rows = measured("permuted.csv")
+    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label"})
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------

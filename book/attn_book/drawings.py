@@ -20,7 +20,7 @@ from attn_lab.runs.index import has, numbers
 
 THEIRS = {
     "tau_attention_gradient": "tau_gradient",
-    "jsd_search@0.05": "eps_max_jsd",
+    "jsd_search epsilon=0.05": "eps_max_jsd",
 }
 """Our measure -> its name among the authors' histograms."""
 

@@ -176,14 +176,14 @@ COUNTS = {
         lambda kind: below(f"{kind}_shuffle", 0.1),
     ),
     "adversaries": of_kinds(
-        above("jsd_exact@0.05", 0.4),
-        column("permuted_far"),
+        above("jsd_exact epsilon=0.05", 0.4),
+        column("permuted_adversarial"),
         lambda kind: above(f"{kind}_jsd", 0.4),
     ),
     "names": of_kinds(
-        column("names_attention"),
+        column("top1_attention"),
         lambda table: 1 / table["n"].to_numpy(float),
-        lambda kind: column(f"{kind}_names"),
+        lambda kind: column(f"{kind}_top1"),
     ),
     "stable": of_kinds(
         column("jsd"),
@@ -246,8 +246,8 @@ def of_own() -> list[pd.DataFrame]:
     asked = {
         "gradients": numbers("tau_attention_gradient", "mean", **OWN),
         "permutation": numbers("median_change", "share_below_0.1", **OWN),
-        "adversaries": numbers("jsd_exact@0.05", "share_above_0.4", **OWN),
-        "echo": numbers("echo", "mean", **OWN),
+        "adversaries": numbers("jsd_exact epsilon=0.05", "share_above_0.4", **OWN),
+        "single_state_agreement": numbers("single_state_agreement", "mean", **OWN),
         "names": compared.query("statistic == 'top1' and encoder == 'lstm'"),
         "necessary": gaps("f1"),
     }

@@ -28,24 +28,24 @@ SETS = ("sst", "imdb", "agnews", "20news")
 def yardsticks(epsilon: float, corpus: str, seed: int) -> pd.DataFrame:
     """Mean JSD to the BiLSTM's attention by data set and kind, rows as of `index.over_seeds` with `data` and `encoder`.
 
-    Kinds: search, the paper's; farthest, the exact optimum (pairs: the best found); ceiling, whatever the answer;
-    shuffled, farthest after the contributions are permuted among the words; moved, the best permutation of the model's
-    own weights, as a share of what these could reach at any answer. corpus: added, live, where the archive's means lack
-    it. At an ε that is not in the archive all is live: no search, and n_seeds is 1. seed: of the stored texts then
-    taken.
+    Kinds: search, the paper's; optimal, the exact optimum (pairs: the best found); ceiling, whatever the answer;
+    shuffled, the same after the contributions are permuted among the words; permuted, the best permutation of the
+    model's own weights, as a share of what these could reach at any answer. corpus: added, live, where the archive's
+    means lack it. At an ε that is not in the archive all is live: no search, and n_seeds is 1. seed: of the stored
+    texts then taken.
     """
     stored = {
-        f"jsd_search@{epsilon:g}": "search",
-        f"jsd_exact@{epsilon:g}": "farthest",
-        f"jsd_lower@{epsilon:g}": "farthest",
+        f"jsd_search epsilon={epsilon:g}": "search",
+        f"jsd_exact epsilon={epsilon:g}": "optimal",
+        f"jsd_lower epsilon={epsilon:g}": "optimal",
         "ceiling": "ceiling",
-        f"jsd_shuffled@{epsilon:g}": "shuffled",
-        f"ratio_permutation@{epsilon:g}": "moved",
+        f"jsd_shuffled epsilon={epsilon:g}": "shuffled",
+        f"ratio_permutation epsilon={epsilon:g}": "permuted",
     }
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
         rows = newest(index.numbers, list(stored), "mean", source="archive", **where)
-        rows["kind"] = rows["measure"].map(stored)
+        rows["kind"] = index.with_parameters(rows)["measure"].map(stored)
         means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
     else:
         means = pd.concat([live(name, epsilon, SEEDS[0]) for name in SETS if name != corpus])
@@ -62,10 +62,10 @@ def live(corpus: str, epsilon: float, seed: int) -> pd.DataFrame:
     at_ceiling = ceilings(traces)
     moved = best_permutation(traces, epsilon)["jsd"] / at_ceiling["ceiling_permutation"]
     means = {
-        "farthest": exact(traces, epsilon)["jsd_exact"].mean(),
+        "optimal": exact(traces, epsilon)["jsd_exact"].mean(),
         "ceiling": at_ceiling["ceiling"].mean(),
         "shuffled": exact(permuted_contributions(traces), epsilon)["jsd_exact"].mean(),
-        "moved": moved.replace(np.inf, np.nan).mean(),
+        "permuted": moved.replace(np.inf, np.nan).mean(),
     }
     rows = pd.DataFrame({"kind": list(means), "mean": list(means.values())})
     kind = data_kind(result.record)
@@ -81,7 +81,7 @@ def drawn(means: pd.DataFrame, yours: pd.DataFrame) -> Figure:
     """Rows of `yardsticks` as one line a data set: optimum, search, ceiling, and the optimum after contributions were
     permuted as a bar; with the run that the reader chose."""
     sheet, axes = figures.sheet(height=3.8)
-    order = figures.dots(axes, means[means["kind"] == "farthest"])
+    order = figures.dots(axes, means[means["kind"] == "optimal"])
     lines = means.pivot(index="corpus", columns="kind", values="mean").loc[order]
     y = np.arange(len(order))
     axes.barh(y, lines["shuffled"], 0.62, color=figures.RULE, zorder=0)
@@ -94,5 +94,5 @@ def drawn(means: pd.DataFrame, yours: pd.DataFrame) -> Figure:
         axes.plot(lines["search"], y, "D", color=figures.COLOURS["lstm"], mec=figures.SHEET, label=names[1])
     axes.legend(axes.get_legend_handles_labels()[0], names, **figures.ABOVE)
     figures.scale(axes, 0, 0.8, "same", "")
-    figures.yours_in_lines(axes, yours, order, "farthest")
+    figures.yours_in_lines(axes, yours, order, "optimal")
     return sheet

@@ -1,4 +1,4 @@
-"""One word alone: echo, locked, flat flips, and the closed form of the permutation test, against plain forms."""
+"""One word alone: agreement, invariance, uniform weights, the permutation test's closed form, against plain forms."""
 
 from dataclasses import replace
 from itertools import permutations, product
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plain import documents
 
 from attn_core.traces import decisions, sigmoid
-from attn_lab.more.echo import echo, elsewhere, median_change
+from attn_lab.more.single_state import elsewhere, median_change, single_state_agreement
 
 
 def decides(logits):
@@ -32,11 +32,15 @@ def test_by_hand():
     """Bias 0, contributions 1, 1, -3 and weights 0.5, 0.3, 0.2: the logit is 0.2, two of three tokens agree."""
     traces = toy_traces(lengths=(3,))
     traces = replace(traces, score=np.log([1, 0.6, 0.4]), bias=np.zeros(1))
-    row = echo(replace(traces, contribution=np.array([[1.0], [1.0], [-3.0]]))).iloc[0]
-    assert row["echo"] == pytest.approx(2 / 3) and row["locked"] == 0 and row["flat_flips"] == 1
-    row = echo(replace(traces, contribution=np.array([[1.0], [2.0], [0.5]]))).iloc[0]
-    assert (row["echo"], row["locked"], row["flat_flips"]) == (1, 1, 0)
-    assert echo(toy_traces(classes=3))["permutation_expected"].isna().all()
+    row = single_state_agreement(replace(traces, contribution=np.array([[1.0], [1.0], [-3.0]]))).iloc[0]
+    assert (
+        row["single_state_agreement"] == pytest.approx(2 / 3)
+        and row["attention_invariant"] == 0
+        and row["flips_under_uniform"] == 1
+    )
+    row = single_state_agreement(replace(traces, contribution=np.array([[1.0], [2.0], [0.5]]))).iloc[0]
+    assert (row["single_state_agreement"], row["attention_invariant"], row["flips_under_uniform"]) == (1, 1, 0)
+    assert single_state_agreement(toy_traces(classes=3))["permutation_expected"].isna().all()
 
 
 @settings(max_examples=40)
@@ -47,13 +51,13 @@ def test_locked_is_what_a_grid_of_all_attentions_says(n, classes, seed):
     ((_, _, _, c),), b = documents(traces), traces.bias
     grid = [np.array(w) / 20 for w in product(range(21), repeat=n) if sum(w) == 20]
     own = decisions(traces.logits)[0]
-    assert echo(traces)["locked"].iloc[0] == all(decides(b + w @ c) == own for w in grid)
+    assert single_state_agreement(traces)["attention_invariant"].iloc[0] == all(decides(b + w @ c) == own for w in grid)
 
 
 def test_pairs_are_read_by_their_network_and_never_called_locked():
     traces = toy_pairs(lengths=(2, 5, 7), seed=3)
-    found = echo(traces)
-    assert found["locked"].isna().all() and found["permutation_expected"].isna().all()
+    found = single_state_agreement(traces)
+    assert found["attention_invariant"].isna().all() and found["permutation_expected"].isna().all()
     for d in range(len(traces)):
         start, stop = traces.offsets[d : d + 2]
         alone = []
@@ -62,7 +66,7 @@ def test_pairs_are_read_by_their_network_and_never_called_locked():
             weights[t] = 1
             weights[traces.offsets[:-1][np.arange(len(traces)) != d]] = 1
             alone.append(decisions(traces.logits_under(weights))[d] == decisions(traces.logits)[d])
-        assert found["echo"].iloc[d] == pytest.approx(np.mean(alone))
+        assert found["single_state_agreement"].iloc[d] == pytest.approx(np.mean(alone))
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -71,7 +75,7 @@ def test_mean_and_variance_are_exact_over_all_permutations(n):
     ((_, _, a, c),), b = documents(traces), traces.bias
     logits = np.array([b[0] + a[list(order)] @ c[:, 0] for order in permutations(range(n))])
     expected = median_change(logits.mean(keepdims=True), logits.std(keepdims=True), traces.p)
-    np.testing.assert_allclose(echo(traces)["permutation_expected"], expected, rtol=1e-9)
+    np.testing.assert_allclose(single_state_agreement(traces)["permutation_expected"], expected, rtol=1e-9)
 
 
 def test_the_median_is_that_of_a_normal():

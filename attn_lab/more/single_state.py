@@ -1,12 +1,12 @@
 """How many words alone already give the text's decision, and what follows from it for every test of attention.
 
 Give one token t the whole attention: the logits are bias + contribution_t (for text pairs the readout of it). If that
-decides as the model does, the token echoes the text. Where all tokens do, no attention can decide otherwise:
+decides as the model does, the token agrees with the text. Where all tokens do, no attention can decide otherwise:
 
     Proof. With an affine decoder the logits under weights a (a_t >= 0, sum 1) are sum_t a_t (bias + contribution_t), a
     convex combination of the tokens' own. Class y wins where o_y - o_k > 0 for all rivals k; that is an intersection of
     half-spaces, hence convex: if every token's logits lie in it, so does every combination. Conversely a token outside
-    it, given all the weight, decides otherwise. So `locked` is exact, for any number of classes.
+    it, given all the weight, decides otherwise. So `attention_invariant` is exact, for any number of classes.
 
 Not in the papers.
 """
@@ -30,7 +30,14 @@ from attn_core.traces import (
     totals,
 )
 
-MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
+MEASURES = (
+    "single_state_agreement",
+    "attention_invariant",
+    "flips_under_uniform",
+    "permutation_expected",
+    "alone_near",
+    "top_erased",
+)
 
 NEAR = 0.05
 """Output distance within which a token alone counts as giving the text's output; Jain & Wallace's epsilon for text."""
@@ -39,7 +46,7 @@ BISECTIONS = 50
 """Halvings of [0, 1]: the median is found to 1e-15."""
 
 
-def echo(traces: Traces) -> pd.DataFrame:
+def single_state_agreement(traces: Traces) -> pd.DataFrame:
     """How many words alone give the text's decision, and what follows from it, one row per document.
 
     Parameters
@@ -50,28 +57,28 @@ def echo(traces: Traces) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        echo: share of tokens that alone, with all the attention, give the model's decision, 0 to 1. locked: 1 where
-        no attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine.
-        flat_flips: 1 where equal weights would change the decision. permutation_expected: see there. alone_near:
-        share of tokens whose output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to
-        1) when the state with the largest weight is left out and the others' weights are scaled up; NaN where these
-        are 0.
+        single_state_agreement: share of tokens that alone, with all the attention, give the model's decision, 0 to 1.
+        attention_invariant: 1 where no attention at all can change the decision, else 0; NaN for text pairs, whose
+        decoder is not affine. flips_under_uniform: 1 where equal weights would change the decision.
+        permutation_expected: see there. alone_near: share of tokens whose output alone lies within NEAR of the text's.
+        top_erased: how far the output moves (0 to 1) when the state with the largest weight is left out and the others'
+        weights are scaled up; NaN where these are 0.
     """
     owner = traces.owner
     alone, moved = each_alone(traces)
-    echoes = share(traces, alone == traces.predicted[owner])
-    locked = np.full(len(traces), np.nan)
+    single_states = share(traces, alone == traces.predicted[owner])
+    attention_invariant = np.full(len(traces), np.nan)
     if traces.readout is None:
-        locked = (echoes == 1).astype(float)
+        attention_invariant = (single_states == 1).astype(float)
 
     flat = traces.logits_under(1 / traces.lengths[owner])
-    without_top = attending_only(traces, np.arange(len(owner)) != traces.heaviest[owner])
+    without_top = attending_only(traces, np.arange(len(owner)) != traces.most_attended[owner])
     erased = tvd(probabilities(traces.logits_under(without_top)), traces.outputs)
     return table(
         traces,
-        echo=echoes,
-        locked=locked,
-        flat_flips=(decisions(flat) != traces.predicted).astype(float),
+        single_state_agreement=single_states,
+        attention_invariant=attention_invariant,
+        flips_under_uniform=(decisions(flat) != traces.predicted).astype(float),
         permutation_expected=permutation_expected(traces),
         alone_near=share(traces, moved <= NEAR),
         top_erased=np.where(totals(without_top, traces.offsets) > 0, erased, np.nan),
@@ -86,8 +93,8 @@ def share(traces: Traces, tokens: ndarray) -> ndarray:
 def elsewhere(traces: Traces) -> ndarray:
     """Share of all other documents' tokens that alone give a document's decision, (D,).
 
-    What `echo` would be if tokens knew nothing of their text: near 1/2 for a model of two equally frequent answers,
-    near 1 for one that always answers alike. Single texts, two documents or more.
+    What `single_state_agreement` would be if tokens knew nothing of their text: near 1/2 for a model of two equally
+    frequent answers, near 1 for one that always answers alike. Single texts, two documents or more.
     """
     classes = max(traces.classes, 2)
     alone = decisions(traces.contribution + traces.bias)  # (T,)
