@@ -86,7 +86,8 @@ def test_rare_fields_survive_the_command_line(fields):
 def test_every_stored_measure_has_a_meaning_that_fits_a_line():
     listed = index.measures()
     assert listed["meaning"].str.len().between(5, 90).all()
-    assert listed.set_index("measure")["meaning"]["jsd_exact epsilon=0.05"].startswith("JSD of the optimal")
+    optimum = listed.set_index(["measure", "parameter"])["meaning"]["jsd_exact", "epsilon=0.05"]
+    assert optimum.startswith("JSD of the optimal")
 
 
 def test_a_shell_completes_the_installed_command(monkeypatch, capsys):

@@ -33,8 +33,10 @@ TOLD_OFTEN = {
     "the most attended word is against the decision, at least": "compared lstm_against_low, verdict against_low",
     "the most attended word is against the decision, at most": "compared lstm_against_high, verdict against_high",
     "tau of attention and gradients, SST": "jain/04-1-correlation sst_lstm, robustness tau_sst, summary tau",
-    "optimal adversarial attention over a JSD of 0.4, SST": "jain/04-2-2-adversarial own_far, jain/06-discussion own",
-    "the same of permuted weights": "jain/04-2-2-adversarial permuted_adversarial, jain/06-discussion permuted",
+    "optimal adversarial attention over a JSD of 0.4, SST": """
+        jain/04-2-2-adversarial own_adversarial, jain/06-discussion own""",
+    "the same of permuted weights": """
+        jain/04-2-2-adversarial permuted_adversarial, jain/06-discussion permuted""",
     "minimal sets by attention, Amazon": """
         index attention, summary attention, teaching attention, serrano/05-sets-of-weights attention""",
     "minimal sets by gradients, Amazon": """

@@ -46,13 +46,13 @@ def test_the_optimum_bounds_everything_on_every_archived_document(key):
     documents = read(key).documents
     assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
     best = "exact" if "jsd_exact epsilon=0.05" in documents else "lower"  # text pairs: the lower end of a bracket
-    for epsilon in ("0.01", "0.05"):
+    for epsilon in (0.01, 0.05):
         jsd, tvd = (documents[f"{name}_{best} epsilon={epsilon:g}"] for name in ("jsd", "tvd"))
         assert (jsd >= documents[f"jsd_search epsilon={epsilon:g}"] - 1e-6).all()
         assert best != "exact" or (jsd >= documents[f"jsd_permutation epsilon={epsilon:g}"] - 1e-6).all()
         assert (jsd <= documents["ceiling"] + 1e-6).all()
-        assert (tvd <= float(epsilon) + 1e-6).all()
-        assert (documents[f"tvd_search epsilon={epsilon:g}"] <= float(epsilon) + 1e-6).all()
+        assert (tvd <= epsilon + 1e-6).all()
+        assert (documents[f"tvd_search epsilon={epsilon:g}"] <= epsilon + 1e-6).all()
     assert (documents[f"jsd_{best} epsilon=0.05"] >= documents[f"jsd_{best} epsilon=0.01"] - 1e-6).all()
     assert documents["ceiling"].max() <= np.log(2) + 1e-6
 

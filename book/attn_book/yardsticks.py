@@ -40,7 +40,7 @@ def yardsticks(epsilon: float, corpus: str, seed: int) -> pd.DataFrame:
         f"jsd_lower epsilon={epsilon:g}": "optimal",
         "ceiling": "ceiling",
         f"jsd_shuffled epsilon={epsilon:g}": "shuffled",
-        f"ratio_permutation epsilon={epsilon:g}": "change",
+        f"ratio_permutation epsilon={epsilon:g}": "permuted",
     }
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
