@@ -166,7 +166,8 @@ class Command:
         if self.kind == "execute":
             return outputs_of(self.place / "page.ipynb")
         if self.kind == "study":
-            return pd.read_csv(self.place / "out" / "mine-numbers.csv").to_csv(index=False)
+            (numbers,) = (self.place / "out").glob("mine-*-numbers.csv")
+            return pd.read_csv(numbers).to_csv(index=False)
         if self.kind == "book":
             return [outputs_of(path) for path in sorted((self.place / "book").glob("*.ipynb"))]
         teach = self.place / "_build" / "html"

@@ -10,18 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import toy_traces
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nbformat.v4 import new_notebook, new_raw_cell
 from typer.testing import CliRunner
 
 import attn_lab
-from attn_build.sources import write_notebook
 from attn_core.errors import AttnError
 from attn_core.models.encoders import Average
 from attn_core.tracing import inputs
@@ -543,40 +540,24 @@ def test_ordinary_files_become_a_page_without_a_hand_edit(tmp_path, name):
     command = ["study", str(file), "--encoder", "average", "--epochs", "4", "--output", str(tmp_path / "out")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output + str(done.exception)
-    page = (tmp_path / "out" / file.name).with_suffix(".html").read_text(encoding="utf-8")
+    (sheet,) = (tmp_path / "out").glob(f"{file.stem}-*.html")
+    page = sheet.read_text(encoding="utf-8")
+    assert str(tmp_path) not in page, "a page that is handed on names no place"
     assert page.count("attn-strip") >= 4 and page.count("attn-fig-title") == 1 and "single-state agreement" in page
     assert ("by a guess" in page and "süß" in page) == (name == "kritiken.csv")
-    assert pd.read_csv(tmp_path / "out" / f"{file.stem}-numbers.csv")["value"].notna().sum() > 10
+    assert pd.read_csv(sheet.with_name(f"{sheet.stem}-numbers.csv"))["value"].notna().sum() > 10
 
 
 def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
     first, second = tmp_path / "a/d.csv", tmp_path / "b/d.csv"
     page, csv = outputs(first, tmp_path)
-    assert (page.name, csv.name) == ("d.ipynb", "d-numbers.csv")
-    notebook = new_notebook()
-    notebook.metadata["attn"] = {"parameters": {"file": str(first)}}  # as `execute` leaves it
-    write_notebook(notebook, page)
-    csv.write_text("numbers")
-    assert outputs(first, tmp_path) == (page, csv)
     assert {*outputs(second, tmp_path)}.isdisjoint({page, csv})
-    for name in ("e.ipynb", "e.html", "e-numbers.csv"):
-        (tmp_path / name).write_text("mine")
-        with pytest.raises(AttnError, match=f"{name} was not written here"):
-            outputs(tmp_path / "e.csv", tmp_path)
-        (tmp_path / name).unlink()
-    left = tmp_path / "f-numbers.csv"  # by a study that was killed before its page lay there
-    left.write_text("number,value,low,high,chance,side,texts,seeds\n")
-    assert outputs(tmp_path / "f.csv", tmp_path)[1] == left
-    (tmp_path / "f.ipynb").write_text("mine")
-    with pytest.raises(AttnError, match="f.ipynb was not written here"):
-        outputs(tmp_path / "f.csv", tmp_path)
-    (tmp_path / "a file").write_text("mine")
-    with pytest.raises(AttnError, match="lies in a file; name another folder"):
-        outputs(tmp_path / "d.csv", tmp_path / "a file")
-    notebook.cells = [new_raw_cell("mine")]
-    page.write_text(nbformat.writes(notebook))
+    page.write_text("mine")
     with pytest.raises(AttnError, match="was edited"):
         outputs(first, tmp_path)
+    (tmp_path / "a file").write_text("mine")
+    with pytest.raises(AttnError, match="lies in a file; name another folder"):
+        outputs(second, tmp_path / "a file")
 
 
 def test_a_refusal_ends_the_command_before_anything_is_trained(tmp_path, monkeypatch):

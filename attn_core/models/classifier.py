@@ -147,7 +147,8 @@ def build_encoder(name: Named, vectors: np.ndarray, hidden: int | None) -> Encod
 def trainable(vectors: np.ndarray) -> nn.Embedding:
     """Word vectors to be trained, a copy of these (V, E)."""
     checks.numbers("the embedding, a table of word vectors,", vectors, None, None)
-    return nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=torch.float32), freeze=False, padding_idx=0)
+    kind = torch.get_default_dtype()  # that of the layers behind it
+    return nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=kind), freeze=False, padding_idx=0)
 
 
 def to_arrays(model: nn.Module) -> Arrays:

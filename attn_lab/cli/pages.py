@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from attn_core.errors import AttnError
 from attn_lab.cli.app import Json, app, show
-from attn_lab.data.files import digest
+from attn_lab.data.files import digest, replacing
 
 
 @app.command()
@@ -74,32 +74,25 @@ def study(
     repository()  # without the page's source nothing need be trained
     page, csv = outputs(file.resolve(), output.resolve())
     options = {name: value for name, value in context.params.items() if name not in ("file", "output")}
-    values = options | {"file": str(file.resolve()), "csv": str(csv)}
-    tokenizer = str.split if options.pop("tokens") else None
-    put_to_the_tests(file, **options | {"epochs": epochs or None, "tokenizer": tokenizer})  # the page reads the cache
-    path = rerun("_study", values, page, force=True)
+    asked = options | {"epochs": epochs or None, "tokenizer": str.split if options["tokens"] else None}
+    del asked["tokens"]
+    studied = put_to_the_tests(file, **asked)  # the page reads the cache
+    os.environ["ATTN_STUDY"] = str(file.resolve().parent)  # not a parameter: a page that is handed on names no place
+    path = rerun("_study", options | {"file": file.name}, page, force=True)
+    with replacing(csv) as numbers:
+        studied.table.to_csv(numbers, index=False)
     print(f"studied {file} -> {path}, {csv}")
 
 
 def outputs(file: Path, folder: Path) -> tuple[Path, Path]:
-    """The page and the numbers of a file that is studied: named by it, and where another file's lie there also by its
-    place. AttnError where something lies there that was not written for this file, or was edited."""
-    from attn_build.sources import edited, read_notebook
+    """The page and the numbers of a file that is studied, named by it and by a sum of its place. AttnError where the
+    page was edited."""
+    from attn_build.sources import edited
 
-    for name in (file.stem, f"{file.stem}-{digest(str(file))[:6]}"):
-        page = folder / f"{name}.ipynb"
-        source = read_notebook(page).metadata.get("attn", {}).get("parameters", {}).get("file")
-        if source in (None, str(file)):
-            break
-    csv = folder / f"{name}-numbers.csv"
-    # Numbers alone are left by a command that was killed before its page lay there.
-    ours = not edited(page) and (source or csv.is_file() and csv.read_bytes().startswith(b"number,value,low,"))
-    for path in (page, page.with_suffix(".html"), csv):
-        if folder.is_file() or path.exists() and not ours:
-            raise AttnError(
-                f"{path} was not written here, was edited, or lies in a file; name another folder with --output"
-            )
-    return page, csv
+    page = folder / f"{file.stem}-{digest(str(file))[:6]}.ipynb"
+    if folder.is_file() or edited(page):
+        raise AttnError(f"{page} was edited, or lies in a file; name another folder with --output")
+    return page, page.with_name(f"{page.stem}-numbers.csv")
 
 
 @app.command()

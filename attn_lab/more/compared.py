@@ -21,11 +21,12 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 def importances(traces: Traces, seed: int = 0) -> Arrays:
     """Measure -> importance (T,) of each word, positive where it speaks for the decision. One logit or two.
 
-    attention: the weight. gradient: <e_t, dp/de_t>. from_mean: alpha_t (c_t - mean c); from_zero: alpha_t c_t; both are
-    integrated gradients (Sundararajan et al. 2017) of p with respect to the states, attention held fixed, from that
-    baseline, up to a positive factor of the text: along the path p is a function of one number that grows evenly.
-    state: what p of the decision loses without state t, the other weights scaled up. deletion: what it loses without
-    word t, encoded anew (leave-one-out; absent where the traces lack it). random: uniform from (seed, doc_id).
+    attention: the weight. gradient: <e_t, dp/de_t> (absent where the traces lack it). from_mean: alpha_t (c_t -
+    mean c); from_zero: alpha_t c_t; both are integrated gradients (Sundararajan et al. 2017) of p with respect to the
+    states, attention held fixed, from that baseline, up to a positive factor of the text: along the path p is a
+    function of one number that grows evenly. state: what p of the decision loses without state t, the other weights
+    scaled up. deletion: what it loses without word t, encoded anew (leave-one-out; absent where the traces lack it).
+    random: uniform from (seed, doc_id).
     """
     c, bias = one_logit(traces)
     owner = traces.owner
@@ -33,9 +34,10 @@ def importances(traces: Traces, seed: int = 0) -> Arrays:
     mean = (totals(c, traces.offsets) / traces.lengths)[owner]
     p_without_state = sigmoid(each_without(traces, c) + bias)
     toward = np.where(traces.predicted == 1, 1.0, -1.0)[owner]  # the sign that turns p into p of the decision
-    measures = {
-        "attention": alpha,
-        "gradient": toward * traces.gradient,
+    measures = {"attention": alpha}
+    if traces.gradient is not None:
+        measures["gradient"] = toward * traces.gradient
+    measures |= {
         "from_mean": toward * alpha * (c - mean),
         "from_zero": toward * alpha * c,
         "state": toward * (traces.p[owner] - p_without_state),

@@ -101,9 +101,19 @@ class Result:
         return self.record["key"]
 
     def __repr__(self) -> str:
-        facts = {name: self.record.get(name) for name in ("accuracy", "macro_f1", "auc", "n_test")}
-        known = ", ".join(f"{name}={value:.4g}" for name, value in facts.items() if value is not None)
+        known = ", ".join(f"{name}={value:.4g}" for name, value in self.facts.items())
         return f"Result({self.key}, {self.source}: {known}, traces={self.traces})"
+
+    def _repr_html_(self) -> str:
+        return (
+            pd.Series(self.facts | {"traces": self.traces, "source": self.source}, name=self.key).to_frame().to_html()
+        )
+
+    @property
+    def facts(self) -> dict:
+        """Scores on the test set, of those that the record has, and its size."""
+        names = ("accuracy", "macro_f1", "auc", "n_test")
+        return {name: self.record[name] for name in names if self.record.get(name) is not None}
 
     @property
     def model(self):
