@@ -1,5 +1,6 @@
 """A run's command line makes that run."""
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -18,7 +19,10 @@ from attn_lab.runs.sweep import read_grid
 
 ARCHIVE = store.archive_folder()
 STORED = store.keys(ARCHIVE)
-GRIDS = sorted((Path(__file__).parents[1] / "data" / "sweeps").glob("*.yml"))
+ROOT = Path(__file__).parents[1]
+GRIDS = sorted((ROOT / "data" / "sweeps").glob("*.yml"))
+PRINTED = re.compile(r"^python -m attn_core (numbers (?:.*\\\n)*.*)$", re.MULTILINE)
+ASKS = [ask for page in (ROOT / "notebooks").rglob("*.md") for ask in PRINTED.findall(page.read_text(encoding="utf-8"))]
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +92,12 @@ def test_every_stored_measure_has_a_meaning_that_fits_a_line():
     assert listed["meaning"].str.len().between(5, 90).all()
     optimum = listed.set_index(["measure", "parameter"])["meaning"]["jsd_exact", "epsilon=0.05"]
     assert optimum.startswith("JSD of the optimal")
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_what_a_page_asks_the_archive_is_answered(ask):
+    told = CliRunner().invoke(app, shlex.split(ask.replace("\\\n", " ")))
+    assert told.exit_code == 0, told.output + str(told.exception)
 
 
 def test_a_shell_completes_the_installed_command(monkeypatch, capsys):
