@@ -1,0 +1,247 @@
+"""SmolLM2 under the papers' tests: data/measured/language.csv, made by `python -m benchmarks --language sst agnews`.
+
+Columns kind: 'head' (on frozen states, at a depth), 'prompt' (at -1: all of them), 'ranking' (with prompts, beside the
+deletion of whole words; lead_…: of attention x gradient over others); at: depth or prompt; measure, parameter; value,
+low, high; n_seeds (with prompts, their number) and documents, which intervals cross. language_states.csv.xz: for the
+page's loop, what some texts' states say under one head.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy import ndarray
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import roc_auc_score
+from tqdm import tqdm
+
+from attn_core.documents import Documents
+from attn_core.experiments.optimum import exact
+from attn_core.experiments.permutation import permutation
+from attn_core.experiments.tables import IDENTITY, joined
+from attn_core.models.attention import ATTENTIONS
+from attn_core.models.classifier import Classifier
+from attn_core.traces import Traces, each_alone, sigmoid
+from attn_core.tracing import forward
+from attn_lab.data import encode, pieces
+from attn_lab.data.order import fixed_order
+from attn_lab.more import language
+from attn_lab.more.piecewise import of_lists
+from attn_lab.more.pretrained import FineTuning, Level
+from attn_lab.more.rankings import agreement
+from attn_lab.more.single_state import single_state_agreement
+from attn_lab.runs.controls import naive_bayes, rarity
+from attn_lab.runs.run import SEEDS
+from benchmarks.measured import mean_of, put
+
+LONGEST = 60
+"""Words of a text that is read."""
+
+READ = {"train": 2_000, "test": 600}
+"""Texts that heads are trained on, and tested on; the first of the fixed order."""
+
+SCALING = 200
+"""Training texts whose states say how each of their numbers is shifted and scaled, to mean 0 and deviation 1."""
+
+DELETED, DELETED_WORDS = 60, (4, 30)
+"""Test texts, the first with so many words, whose words are deleted one by one under the heads."""
+
+ASKED = 200
+"""Test texts, the first, that are put into prompts."""
+
+RANKED, RANKED_WORDS = 100, (4, 12)
+"""Test texts, the first with so many words, whose words are ranked and deleted in prompts."""
+
+LOOKS = ("sink", "prompt", "words")
+"""What the last token attends to, as in `language.ranked`."""
+
+TENTHS = 10
+EPSILON = 0.01
+SHOWN = 300
+"""Texts, under the last depth's head of the first seed, whose states are shown."""
+
+
+def write(*corpora: str) -> None:
+    """Make the rows of these data sets anew; with prompts, of SST."""
+    for corpus in corpora:
+        train, test = (texts_of(corpus, split) for split in READ)
+        rows = [*heads(corpus, train, test)]
+        if corpus == "sst":
+            few = test[test.n.between(*RANKED_WORDS)][:RANKED]
+            rows += [*asked(test[:ASKED]), *rows_of("ranking", -1, rankings(train, few))]
+        put("language.csv", pd.DataFrame(rows).assign(corpus=corpus), "corpus")
+
+
+def texts_of(corpus: str, split: str) -> pd.DataFrame:
+    """label, doc_id, text and number n of words of the texts that are read."""
+    documents = encode(corpus).splits[split]
+    table = pd.DataFrame({"label": documents.labels, "doc_id": documents.doc_ids})
+    table["text"] = pieces.raw_texts(corpus, split, documents.doc_ids)
+    table["n"] = table.text.str.split().map(len)
+    table = table.iloc[fixed_order(documents.doc_ids, corpus)]
+    return table[table.n.between(1, LONGEST)][: READ[split]]
+
+
+def shortened(texts: pd.DataFrame) -> pd.DataFrame:
+    """Each text without each of its words in turn."""
+    return texts.assign(text=texts.text.map(language.without_each)).explode("text")
+
+
+def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
+    """A row for each column, 'measure parameter', of one table (D, …) a seed or prompt; texts without a number are left
+    out."""
+    for column in tables[0]:
+        values = np.array([table[column] for table in tables], float)
+        known = values[:, ~np.isnan(values).any(axis=0)]
+        measure, _, parameter = column.partition(" ")
+        yield mean_of(known, kind=kind, at=at, measure=measure, parameter=parameter)
+
+
+# ---- heads on frozen states ------------------------------------------------------------------------------------------
+
+
+def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
+    """Rows of the papers' attention over the states of each depth, trained with five seeds."""
+    whole = test[test.n.between(*DELETED_WORDS)][:DELETED]
+    texts = pd.concat({"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}, names=["part"])
+    _, tokenizer = language.smollm2()
+    ids, owners = zip(*[language.laid_out(tokenizer, text) for text in texts.text], strict=True)
+    ends = np.cumsum([len(owner) - 1 for owner in owners])
+    places = np.split(np.arange(ends[-1]) + 1, ends[:-1])  # rows of the table of states
+    every = of_lists(places, texts.label.to_numpy(), texts.doc_id.to_numpy())
+    part = texts.index.get_level_values("part")
+    documents = {name: every.take(part == name) for name in part.unique()}
+    owner = np.concatenate([owners[row][1:] for row in np.flatnonzero(part == "whole")])
+
+    for depth, states in zip(language.DEPTHS, states_of(ids), strict=True):
+        tables = []
+        for seed in tqdm(SEEDS[:5], f"{corpus}, depth {depth}"):
+            model = trained(torch.from_numpy(states), documents["train"], seed)
+            traces = forward(model, documents["test"])
+            deleted = [forward(model, documents[name]) for name in ("whole", "shortened")]
+            tables.append(measures(traces).join(against_deletion(*deleted, owner, whole), on="doc_id"))
+            if (depth, seed) == (language.DEPTHS[-1], SEEDS[0]):
+                put("language_states.csv.xz", shown(traces).assign(corpus=corpus), "corpus", digits=4)
+        yield from rows_of("head", depth, [table.drop(columns=[*IDENTITY]) for table in tables])
+
+
+def states_of(texts: Sequence[ndarray]) -> ndarray:
+    """States (depths, 1 + T, H) float16 of all pieces of texts of ids, first tokens left out, shifted and scaled."""
+    model, _ = language.smollm2()
+    first = np.cumsum([1, *(len(ids) - 1 for ids in texts)])
+    scaling = np.concatenate([of_text[:, 1:] for _, of_text in language.states(model, texts[:SCALING])], axis=1)
+    mean = scaling.mean(axis=1, keepdims=True)
+    deviation = scaling.std(axis=1, keepdims=True)
+    table = np.zeros((len(scaling), first[-1], scaling.shape[-1]), np.float16)
+    for row, of_text in tqdm(language.states(model, texts), "texts read", len(texts)):
+        table[:, first[row] : first[row + 1]] = (of_text[:, 1:] - mean) / deviation
+    return table
+
+
+def trained(states: torch.Tensor, texts: Documents, seed: int) -> Classifier:
+    """A head, as on MiniLM's layers; nothing is chosen by dev."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        reader = Level(language.Kept(states))
+        model = Classifier(reader, ATTENTIONS["tanh"](reader.width))
+        recipe = FineTuning(epochs=5, batch=64, learning_rate=1e-3)
+        recipe.train(model, dict.fromkeys(("train", "dev"), texts), seed, lambda *_: np.nan, progress=False)
+    return model
+
+
+def measures(traces: Traces) -> pd.DataFrame:
+    """The papers' tests of each text; and by tenth of the text the share of states that alone give its decision, and
+    attention as a multiple of uniform weights."""
+    owner = traces.owner
+    states = pd.DataFrame({"single_state_agreement": each_alone(traces)[0] == traces.predicted[owner]})
+    states["weight"] = traces.attention * traces.lengths[owner]
+    place = np.arange(len(owner)) - traces.offsets[owner]
+    tenths = states.groupby([owner, 1 + place * TENTHS // traces.lengths[owner]]).mean().unstack()
+    tenths.columns = [f"{measure} tenth={number}" for measure, number in tenths]
+    adversarial = exact(traces, EPSILON)[["jsd_exact"]].add_suffix(f" epsilon={EPSILON}")
+    tests = joined(single_state_agreement(traces), permutation(traces), adversarial)
+    return tests.assign(accuracy=tests.label == tests.predicted, **tenths)
+
+
+def against_deletion(whole: Traces, shortened: Traces, owner: ndarray, texts: pd.DataFrame) -> pd.DataFrame:
+    """Whether the most attended word is the one whose deletion moves p most, the chance of it, and Kendall's tau, by
+    doc_id. owner: the word of each piece of the texts."""
+    offsets = np.cumsum([0, *texts.n])
+    attention = np.bincount(owner + offsets[whole.owner], whole.attention)
+    change = np.abs(shortened.p - np.repeat(whole.p, texts.n))
+    top1, tau = agreement(attention, change, offsets)
+    return pd.DataFrame({"top1": top1, "top1 chance": 1 / texts.n.to_numpy(), "tau": tau}, texts.doc_id)
+
+
+def shown(traces: Traces) -> pd.DataFrame:
+    """One row a state of the first texts; bias: the decoder's."""
+    part = traces.take(np.arange(min(SHOWN, len(traces))))
+    columns = {"text": part.owner, "attention": part.attention, "contribution": part.contribution[:, 0]}
+    return pd.DataFrame(columns | {"bias": part.bias[0]})
+
+
+# ---- with a prompt ---------------------------------------------------------------------------------------------------
+
+
+def asked(texts: pd.DataFrame) -> Iterator[dict]:
+    """Rows of the prompts: decisions at 0 and at the median of each, which takes the answers' own odds out."""
+    logits = np.array(
+        [language.answered(*language.smollm2(), prompt, texts.text) for prompt in tqdm(language.PROMPTS, "prompts")]
+    )
+    labels = texts.label.to_numpy()
+    found = {"positive": logits > 0, "auc": [np.full(len(labels), roc_auc_score(labels, z)) for z in logits]}
+    for threshold, at in {"0": 0.0, "median": np.median(logits, axis=1, keepdims=True)}.items():
+        decided = logits > at
+        found[f"accuracy threshold={threshold}"] = decided == labels
+        alike = np.equal(decided[:, None], decided).sum(axis=1) - 1
+        found[f"same_decision threshold={threshold}"] = alike / (len(decided) - 1)
+    tables = [pd.DataFrame({name: values[prompt] for name, values in found.items()}) for prompt in range(len(logits))]
+    for prompt, table in enumerate(tables):
+        yield from rows_of("prompt", prompt, [table])
+    yield from rows_of("prompt", -1, tables)
+
+
+def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
+    """Of each prompt, how rankings and controls agree with deletion in each text, and where last tokens look."""
+    offsets = np.cumsum([0, *texts.n])
+    lists = controls(train, texts)
+    read = [of_prompt(prompt, texts) for prompt in tqdm(language.PROMPTS, "rankings")]
+    tables = []
+    for change, values, looks in read:
+        beside = {name: agreement(value.to_numpy(), change, offsets) for name, value in {**values, **lists}.items()}
+        others = [agreement(other, change, offsets) for other, *_ in read if other is not change]
+        beside["another_prompt"] = np.mean(others, axis=0)
+        beside["chance"] = np.array([1 / texts.n, 0 * texts.n])
+        columns = [*looks]
+        for number, measure in enumerate(("top1", "tau")):
+            table = pd.DataFrame({name: found[number] for name, found in beside.items()})
+            columns.append(table.add_prefix(f"{measure} "))
+            for other in ("attention_x_gradient", "lexicon"):
+                columns.append(table.rsub(table[other], axis=0).add_prefix(f"{measure}_lead_of_{other} "))
+        tables.append(pd.concat(columns, axis=1))
+    return tables
+
+
+def of_prompt(prompt: tuple[str, str, str], texts: pd.DataFrame) -> tuple[ndarray, pd.DataFrame, list[pd.DataFrame]]:
+    """Changes of p by deletion (W,), rankings (W, 11) of all words, and where each last token looks, by layer."""
+    reader = *language.smollm2(), prompt
+    tables, looks = zip(*[language.ranked(*reader, text) for text in texts.text], strict=True)
+    before = sigmoid(language.answered(*reader, texts.text))
+    after = sigmoid(language.answered(*reader, shortened(texts).text))
+    change = np.abs(after - np.repeat(before, texts.n))
+    by_layer = np.transpose(looks, (1, 0, 2))
+    layers = 1 + np.arange(by_layer.shape[2])
+    shares = [
+        pd.DataFrame(table, columns=layers).add_prefix(f"{whose} layer=")
+        for whose, table in zip(LOOKS, by_layer, strict=True)
+    ]
+    return change, pd.concat(tables), shares
+
+
+def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+    """Word lists that have never seen the model, of all words of texts, (W, 2)."""
+    counter = CountVectorizer(token_pattern=r"\S+").fit([*train.text, *texts.text])
+    counts = counter.transform(train.text)
+    lists = pd.DataFrame({"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)})
+    return lists.loc[[counter.vocabulary_[word] for word in " ".join(texts.text).lower().split()]]
