@@ -44,7 +44,7 @@ READ = {"train": 2_000, "test": 600}
 SCALING = 200
 """Training texts whose states say how each of their numbers is shifted and scaled, to mean 0 and deviation 1."""
 
-DELETED, DELETED_WORDS = 60, (4, 30)
+DELETED, DELETED_WORDS = 60, (4, 20)
 """Test texts, the first with so many words, whose words are deleted one by one under the heads."""
 
 ASKED = 200
@@ -53,12 +53,13 @@ ASKED = 200
 RANKED, RANKED_WORDS = 100, (4, 12)
 """Test texts, the first with so many words, whose words are ranked and deleted in prompts."""
 
-LOOKS = ("sink", "prompt", "words")
-"""What the last token attends to, as in `language.ranked`."""
+LEADERS = ("attention_x_gradient", "attention")
+MEASURES = ("top1", "tau", "top1_lead", "tau_lead", "top1_lead_of_attention", "tau_lead_of_attention")
+"""Of a ranking: whether its first word is that of deletion, Kendall's tau, and by how much LEADERS lead it in both."""
 
 TENTHS = 10
 EPSILON = 0.01
-SHOWN = 300
+SHOWN = 200
 """Texts, under the last depth's head of the first seed, whose states are shown."""
 
 
@@ -117,26 +118,29 @@ def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict
     for depth, states in zip(language.DEPTHS, states_of(ids), strict=True):
         tables = []
         for seed in tqdm(SEEDS[:5], f"{corpus}, depth {depth}"):
-            model = trained(torch.from_numpy(states), documents["train"], seed)
+            model = trained(states, documents["train"], seed)
             traces = forward(model, documents["test"])
             deleted = [forward(model, documents[name]) for name in ("whole", "shortened")]
             tables.append(measures(traces).join(against_deletion(*deleted, owner, whole), on="doc_id"))
             if (depth, seed) == (language.DEPTHS[-1], SEEDS[0]):
-                put("language_states.csv.xz", shown(traces).assign(corpus=corpus), "corpus", digits=4)
+                first = traces.take(np.arange(min(SHOWN, len(traces))))
+                shown = {"text": first.owner, "attention": first.attention, "contribution": first.contribution[:, 0]}
+                shown = pd.DataFrame(shown | {"bias": first.bias[0], "corpus": corpus})
+                put("language_states.csv.xz", shown, "corpus", digits=4)
         yield from rows_of("head", depth, [table.drop(columns=[*IDENTITY]) for table in tables])
 
 
-def states_of(texts: Sequence[ndarray]) -> ndarray:
-    """States (depths, 1 + T, H) float16 of all pieces of texts of ids, first tokens left out, shifted and scaled."""
+def states_of(texts: Sequence[ndarray]) -> Iterator[torch.Tensor]:
+    """States (1 + T, H) float16 at each depth of all pieces of texts of ids, first tokens left out; each of their
+    numbers is shifted and scaled to mean 0 and deviation 1 in the first SCALING texts."""
     model, _ = language.smollm2()
     first = np.cumsum([1, *(len(ids) - 1 for ids in texts)])
-    scaling = np.concatenate([of_text[:, 1:] for _, of_text in language.states(model, texts[:SCALING])], axis=1)
-    mean = scaling.mean(axis=1, keepdims=True)
-    deviation = scaling.std(axis=1, keepdims=True)
-    table = np.zeros((len(scaling), first[-1], scaling.shape[-1]), np.float16)
+    table = np.zeros((len(language.DEPTHS), first[-1], model.config.hidden_size), np.float32)
     for row, of_text in tqdm(language.states(model, texts), "texts read", len(texts)):
-        table[:, first[row] : first[row + 1]] = (of_text[:, 1:] - mean) / deviation
-    return table
+        table[:, first[row] : first[row + 1]] = of_text[:, 1:]
+    for states in table:
+        sample = states[1 : first[SCALING]]
+        yield torch.from_numpy((states - sample.mean(axis=0)) / sample.std(axis=0)).half()
 
 
 def trained(states: torch.Tensor, texts: Documents, seed: int) -> Classifier:
@@ -174,13 +178,6 @@ def against_deletion(whole: Traces, shortened: Traces, owner: ndarray, texts: pd
     return pd.DataFrame({"top1": top1, "top1 chance": 1 / texts.n.to_numpy(), "tau": tau}, texts.doc_id)
 
 
-def shown(traces: Traces) -> pd.DataFrame:
-    """One row a state of the first texts; bias: the decoder's."""
-    part = traces.take(np.arange(min(SHOWN, len(traces))))
-    columns = {"text": part.owner, "attention": part.attention, "contribution": part.contribution[:, 0]}
-    return pd.DataFrame(columns | {"bias": part.bias[0]})
-
-
 # ---- with a prompt ---------------------------------------------------------------------------------------------------
 
 
@@ -203,40 +200,36 @@ def asked(texts: pd.DataFrame) -> Iterator[dict]:
 
 
 def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
-    """Of each prompt, how rankings and controls agree with deletion in each text, and where last tokens look."""
+    """Of each prompt, how rankings and controls agree with deletion in each text, and what last tokens give to what is
+    no word."""
     offsets = np.cumsum([0, *texts.n])
     lists = controls(train, texts)
-    read = [of_prompt(prompt, texts) for prompt in tqdm(language.PROMPTS, "rankings")]
+    values, changes = zip(*[of_prompt(prompt, texts) for prompt in tqdm(language.PROMPTS, "rankings")], strict=True)
     tables = []
-    for change, values, looks in read:
-        beside = {name: agreement(value.to_numpy(), change, offsets) for name, value in {**values, **lists}.items()}
-        others = [agreement(other, change, offsets) for other, *_ in read if other is not change]
-        beside["another_prompt"] = np.mean(others, axis=0)
-        beside["chance"] = np.array([1 / texts.n, 0 * texts.n])
-        columns = [*looks]
-        for number, measure in enumerate(("top1", "tau")):
-            table = pd.DataFrame({name: found[number] for name, found in beside.items()})
-            columns.append(table.add_prefix(f"{measure} "))
-            for other in ("attention_x_gradient", "lexicon"):
-                columns.append(table.rsub(table[other], axis=0).add_prefix(f"{measure}_lead_of_{other} "))
-        tables.append(pd.concat(columns, axis=1))
+    for value, change in zip(values, changes, strict=True):
+        words = value.query("owner >= 0").reset_index(drop=True).join(lists)
+        beside = {name: np.array(agreement(words[name].to_numpy(), change, offsets)) for name in words}
+        others = [agreement(other, change, offsets) for other in changes if other is not change]
+        beside |= {"another_prompt": np.mean(others, axis=0), "chance": np.array([1 / texts.n, 0 * texts.n])}
+        found = {}
+        for name, own in beside.items():
+            leads = [beside[leader] - own for leader in LEADERS]
+            named = [f"{measure} {name}" for measure in MEASURES]
+            found |= dict(zip(named, np.concatenate([own, *leads]), strict=True))
+        attended = value[["attention", "attention_mean"]]
+        for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
+            found |= attended.xs(owner, level="owner").add_prefix(f"{whose} ")
+        tables.append(pd.DataFrame(found))
     return tables
 
 
-def of_prompt(prompt: tuple[str, str, str], texts: pd.DataFrame) -> tuple[ndarray, pd.DataFrame, list[pd.DataFrame]]:
-    """Changes of p by deletion (W,), rankings (W, 11) of all words, and where each last token looks, by layer."""
+def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame, ndarray]:
+    """Rankings by owner and text, and changes of p by deletion (W,) of all words."""
     reader = *language.smollm2(), prompt
-    tables, looks = zip(*[language.ranked(*reader, text) for text in texts.text], strict=True)
+    tables = {number: language.ranked(*reader, text) for number, text in enumerate(texts.text)}
     before = sigmoid(language.answered(*reader, texts.text))
     after = sigmoid(language.answered(*reader, shortened(texts).text))
-    change = np.abs(after - np.repeat(before, texts.n))
-    by_layer = np.transpose(looks, (1, 0, 2))
-    layers = 1 + np.arange(by_layer.shape[2])
-    shares = [
-        pd.DataFrame(table, columns=layers).add_prefix(f"{whose} layer=")
-        for whose, table in zip(LOOKS, by_layer, strict=True)
-    ]
-    return change, pd.concat(tables), shares
+    return pd.concat(tables, names=["text", "owner"]), np.abs(after - np.repeat(before, texts.n))
 
 
 def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
@@ -244,4 +237,5 @@ def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     counter = CountVectorizer(token_pattern=r"\S+").fit([*train.text, *texts.text])
     counts = counter.transform(train.text)
     lists = pd.DataFrame({"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)})
-    return lists.loc[[counter.vocabulary_[word] for word in " ".join(texts.text).lower().split()]]
+    words = " ".join(texts.text).lower().split()
+    return lists.loc[[counter.vocabulary_[word] for word in words]].reset_index(drop=True)

@@ -110,13 +110,12 @@ def answered(model, tokenizer, prompt: Sequence[str], texts: Sequence[str]) -> n
     return logits
 
 
-def ranked(model, tokenizer, prompt: Sequence[str], text: str) -> tuple[pd.DataFrame, ndarray]:
-    """Rankings of a text's words in a prompt, (words, 11), and attention by layer to sink, prompt and words, (3,
-    layers).
+def ranked(model, tokenizer, prompt: Sequence[str], text: str) -> pd.DataFrame:
+    """Eleven rankings of a text's words in a prompt, one row for SINK, PROMPT and each word, the sum over its pieces.
 
     Of the last token's rows of attention, z being the logit of `answered`; the formulas are those of `cls.ranked`, with
     these differences: attention_mean and attention_x_gradient go over the heads of all layers, and …_rescaled is
-    without the sink, each row's rest scaled to 1. A word has the sum over its pieces.
+    without the sink, each row's rest scaled to 1.
     """
     ids, owner = laid_out(tokenizer, text, prompt[0])
     no, yes = answer_ids(tokenizer, prompt)
@@ -142,10 +141,7 @@ def ranked(model, tokenizer, prompt: Sequence[str], text: str) -> tuple[pd.DataF
         "gradient_x_input": product(x.detach(), by_input)[0],
         "direction_x_gradient": product(random_vectors(*vectors.shape)[ids], by_input[0]),
     }
-    of_words = {name: np.bincount(owner - SINK, value.numpy())[2:] for name, value in values.items()}
-    attended = rows.mean(1).numpy()
-    looks = [attended[:, whose].sum(1) for whose in (owner == SINK, owner == PROMPT, owner >= 0)]
-    return pd.DataFrame(of_words), np.array(looks)
+    return pd.DataFrame({name: value.numpy() for name, value in values.items()}).groupby(owner).sum()
 
 
 @lru_cache
