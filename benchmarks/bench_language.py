@@ -57,8 +57,13 @@ LEADERS = ("attention_x_gradient", "attention")
 MEASURES = ("top1", "tau", "top1_lead", "tau_lead", "top1_lead_of_attention", "tau_lead_of_attention")
 """Of a ranking: whether its first word is that of deletion, Kendall's tau, and by how much LEADERS lead it in both."""
 
-TENTHS = 10
-EPSILON = 0.01
+TESTS = (
+    "single_state_agreement",
+    "attention_invariant",
+    "flips_under_uniform",
+    "median_change",
+    "jsd_exact epsilon=0.01",
+)
 SHOWN = 200
 """Texts, under the last depth's head of the first seed, whose states are shown."""
 
@@ -107,21 +112,22 @@ def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict
     whole = test[test.n.between(*DELETED_WORDS)][:DELETED]
     texts = pd.concat({"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}, names=["part"])
     _, tokenizer = language.smollm2()
-    ids, owners = zip(*[language.laid_out(tokenizer, text) for text in texts.text], strict=True)
-    ends = np.cumsum([len(owner) - 1 for owner in owners])
-    places = np.split(np.arange(ends[-1]) + 1, ends[:-1])  # rows of the table of states
-    every = of_lists(places, texts.label.to_numpy(), texts.doc_id.to_numpy())
-    part = texts.index.get_level_values("part")
-    documents = {name: every.take(part == name) for name in part.unique()}
-    owner = np.concatenate([owners[row][1:] for row in np.flatnonzero(part == "whole")])
-
-    for depth, states in zip(language.DEPTHS, states_of(ids), strict=True):
+    laid = [language.laid_out(tokenizer, text) for text in texts.text]
+    texts["owner"] = [owner[1:] for _, owner in laid]
+    ends = texts.owner.map(len).cumsum()
+    texts["rows"] = np.split(np.arange(1, 1 + ends.iloc[-1]), ends[:-1])  # of the table of states
+    documents = {
+        name: of_lists([*part.rows], part.label.to_numpy(), part.doc_id.to_numpy())
+        for name, part in texts.groupby("part")
+    }
+    for depth, states in zip(language.DEPTHS, states_of([ids for ids, _ in laid]), strict=True):
         tables = []
         for seed in tqdm(SEEDS[:5], f"{corpus}, depth {depth}"):
             model = trained(states, documents["train"], seed)
             traces = forward(model, documents["test"])
             deleted = [forward(model, documents[name]) for name in ("whole", "shortened")]
-            tables.append(measures(traces).join(against_deletion(*deleted, owner, whole), on="doc_id"))
+            deletion = against_deletion(*deleted, np.concatenate([*texts.owner["whole"]]), whole)
+            tables.append(measures(traces).join(deletion, on="doc_id"))
             if (depth, seed) == (language.DEPTHS[-1], SEEDS[0]):
                 first = traces.take(np.arange(min(SHOWN, len(traces))))
                 shown = {"text": first.owner, "attention": first.attention, "contribution": first.contribution[:, 0]}
@@ -145,27 +151,24 @@ def states_of(texts: Sequence[ndarray]) -> Iterator[torch.Tensor]:
 
 def trained(states: torch.Tensor, texts: Documents, seed: int) -> Classifier:
     """A head, as on MiniLM's layers; nothing is chosen by dev."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        reader = Level(language.Kept(states))
-        model = Classifier(reader, ATTENTIONS["tanh"](reader.width))
-        recipe = FineTuning(epochs=5, batch=64, learning_rate=1e-3)
-        recipe.train(model, dict.fromkeys(("train", "dev"), texts), seed, lambda *_: np.nan, progress=False)
+    torch.manual_seed(seed)
+    reader = Level(language.Kept(states))
+    model = Classifier(reader, ATTENTIONS["tanh"](reader.width))
+    recipe = FineTuning(epochs=5, batch=64, learning_rate=1e-3)
+    recipe.train(model, {"train": texts, "dev": texts}, seed, lambda *_: np.nan, progress=False)
     return model
 
 
 def measures(traces: Traces) -> pd.DataFrame:
-    """The papers' tests of each text; and by tenth of the text the share of states that alone give its decision, and
-    attention as a multiple of uniform weights."""
+    """The papers' tests of each text, and single-state agreement by tenth of the text."""
     owner = traces.owner
-    states = pd.DataFrame({"single_state_agreement": each_alone(traces)[0] == traces.predicted[owner]})
-    states["weight"] = traces.attention * traces.lengths[owner]
+    agrees = pd.Series(each_alone(traces)[0] == traces.predicted[owner])
     place = np.arange(len(owner)) - traces.offsets[owner]
-    tenths = states.groupby([owner, 1 + place * TENTHS // traces.lengths[owner]]).mean().unstack()
-    tenths.columns = [f"{measure} tenth={number}" for measure, number in tenths]
-    adversarial = exact(traces, EPSILON)[["jsd_exact"]].add_suffix(f" epsilon={EPSILON}")
+    tenths = agrees.groupby([owner, 1 + place * 10 // traces.lengths[owner]]).mean().unstack()
+    tenths = tenths.add_prefix("single_state_agreement tenth=")
+    adversarial = exact(traces, 0.01)[["jsd_exact"]].add_suffix(" epsilon=0.01")
     tests = joined(single_state_agreement(traces), permutation(traces), adversarial)
-    return tests.assign(accuracy=tests.label == tests.predicted, **tenths)
+    return tests[[*IDENTITY, *TESTS]].assign(accuracy=traces.predicted == traces.label, **tenths)
 
 
 def against_deletion(whole: Traces, shortened: Traces, owner: ndarray, texts: pd.DataFrame) -> pd.DataFrame:
@@ -183,9 +186,8 @@ def against_deletion(whole: Traces, shortened: Traces, owner: ndarray, texts: pd
 
 def asked(texts: pd.DataFrame) -> Iterator[dict]:
     """Rows of the prompts: decisions at 0 and at the median of each, which takes the answers' own odds out."""
-    logits = np.array(
-        [language.answered(*language.smollm2(), prompt, texts.text) for prompt in tqdm(language.PROMPTS, "prompts")]
-    )
+    reader = language.smollm2()
+    logits = np.array([language.answered(*reader, prompt, texts.text) for prompt in tqdm(language.PROMPTS, "prompts")])
     labels = texts.label.to_numpy()
     found = {"positive": logits > 0, "auc": [np.full(len(labels), roc_auc_score(labels, z)) for z in logits]}
     for threshold, at in {"0": 0.0, "median": np.median(logits, axis=1, keepdims=True)}.items():
