@@ -15,6 +15,7 @@ Written before the runs, 28 November 2026, after a pilot of one prompt and 40 te
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -50,13 +51,13 @@ PROMPTS = (
 
 @lru_cache
 def smollm2() -> tuple:
-    """SmolLM2 and its tokenizer, by the library transformers. AttnError where it, gguf or the file is not at hand."""
+    """SmolLM2 and its tokenizer, by the library transformers. AttnError where it or the file is not at hand."""
     (file,) = pieces.MODELS["smollm2"]["files"]
-    try:
-        import gguf  # noqa: F401  (the file's form)
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-    except ImportError as error:
-        raise AttnError(f'{error.name} is missing, which reads {file}; `pip install "attn-core[pretrained]"`') from None
+    for library in ("transformers", "gguf", "accelerate"):
+        if find_spec(library) is None:
+            raise AttnError(f'{library} is missing, which reads {file}; `pip install "attn-core[pretrained]"`')
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     directory = pieces.folder("smollm2")
     tokenizer = AutoTokenizer.from_pretrained(directory, gguf_file=file)
     model = AutoModelForCausalLM.from_pretrained(
