@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score
 from tqdm import tqdm
 
 from attn_core.documents import Documents
+from attn_core.experiments import draws
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.tables import IDENTITY, joined
@@ -50,12 +51,8 @@ DELETED, DELETED_WORDS = 60, (4, 20)
 ASKED = 200
 """Test texts, the first, that are put into prompts."""
 
-RANKED, RANKED_WORDS = 100, (4, 12)
-"""Test texts, the first with so many words, whose words are ranked and deleted in prompts."""
-
-LEADERS = ("attention_x_gradient", "attention")
-MEASURES = ("top1", "tau", "top1_lead", "tau_lead", "top1_lead_of_attention", "tau_lead_of_attention")
-"""Of a ranking: whether its first word is that of deletion, Kendall's tau, and by how much LEADERS lead it in both."""
+RANKED, RANKED_WORDS, RANKED_PROMPTS = 100, (4, 12), 3
+"""Test texts, the first with so many words, whose words are ranked and deleted, and in how many of the prompts."""
 
 TESTS = (
     "single_state_agreement",
@@ -202,22 +199,23 @@ def asked(texts: pd.DataFrame) -> Iterator[dict]:
 
 
 def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
-    """Of each prompt, how rankings and controls agree with deletion in each text, and what last tokens give to what is
-    no word."""
+    """Of each prompt, how rankings and controls agree with deletion in each text (top1: in the first word; …_lead: by
+    how much attention x gradient is ahead), and what last tokens give to what is no word."""
     offsets = np.cumsum([0, *texts.n])
     lists = controls(train, texts)
-    values, changes = zip(*[of_prompt(prompt, texts) for prompt in tqdm(language.PROMPTS, "rankings")], strict=True)
+    prompts = tqdm(language.PROMPTS[:RANKED_PROMPTS], "rankings")
+    values, changes = zip(*[of_prompt(prompt, texts) for prompt in prompts], strict=True)
     tables = []
     for value, change in zip(values, changes, strict=True):
         words = value.query("owner >= 0").reset_index(drop=True).join(lists)
         beside = {name: np.array(agreement(words[name].to_numpy(), change, offsets)) for name in words}
         others = [agreement(other, change, offsets) for other in changes if other is not change]
-        beside |= {"another_prompt": np.mean(others, axis=0), "chance": np.array([1 / texts.n, 0 * texts.n])}
-        found = {}
+        found = dict(zip(("top1 another_prompt", "tau another_prompt"), np.mean(others, axis=0), strict=True))
         for name, own in beside.items():
-            leads = [beside[leader] - own for leader in LEADERS]
-            named = [f"{measure} {name}" for measure in MEASURES]
-            found |= dict(zip(named, np.concatenate([own, *leads]), strict=True))
+            lead = beside["attention_x_gradient"] - own
+            names = (f"{measure} {name}" for measure in ("top1", "tau", "top1_lead", "tau_lead"))
+            found |= dict(zip(names, (*own, *lead), strict=True))
+        found["top1_lead_of_attention lexicon"] = (beside["attention"] - beside["lexicon"])[0]
         attended = value[["attention", "attention_mean"]]
         for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
             found |= attended.xs(owner, level="owner").add_prefix(f"{whose} ")
@@ -235,9 +233,13 @@ def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame,
 
 
 def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """Word lists that have never seen the model, of all words of texts, (W, 2)."""
-    counter = CountVectorizer(token_pattern=r"\S+").fit([*train.text, *texts.text])
-    counts = counter.transform(train.text)
-    lists = pd.DataFrame({"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)})
+    """Of all words of texts (W, 3), two lists that have never seen the model, and scores by chance; a word that train
+    has not is as rare as can be."""
+    counter = CountVectorizer(token_pattern=r"\S+")
+    counts = counter.fit_transform(train.text)
+    lists = {"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)}
     words = " ".join(texts.text).lower().split()
-    return lists.loc[[counter.vocabulary_[word] for word in words]].reset_index(drop=True)
+    found = pd.DataFrame(lists, counter.get_feature_names_out()).reindex(words)
+    found = found.fillna({"lexicon": 0, "rarity": lists["rarity"].max()}).reset_index(drop=True)
+    offsets = np.cumsum([0, *texts.n])
+    return found.assign(chance=draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)[0])

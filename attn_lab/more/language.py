@@ -128,7 +128,7 @@ def ranked(model, tokenizer, prompt: Sequence[str], text: str) -> pd.DataFrame:
     weights = [layer.detach() for layer in read.attentions]
     rows = torch.stack(weights)[:, 0, :, -1]  # (layers, heads, L)
     moved = rows * torch.stack(slopes)[:, 0, :, -1]
-    rescaled = rows / (1 - rows[..., :1])
+    rescaled = rows / rows[..., 1:].sum(-1, keepdim=True)
     values = {
         "attention": rows[-1].mean(0),
         "attention_rescaled": rescaled[-1].mean(0),
