@@ -39,7 +39,7 @@ from benchmarks.measured import mean_of, put
 LONGEST = 60
 """Words of a text that is read."""
 
-READ = {"train": 2_000, "test": 600}
+READ = 2_000, 600
 """Texts that heads are trained on, and tested on; the first of the fixed order."""
 
 SCALING = 200
@@ -68,8 +68,8 @@ SHOWN = 200
 def write(*corpora: str) -> None:
     """Make the rows of these data sets anew; with prompts, of SST."""
     for corpus in corpora:
-        train, test = (texts_of(corpus, split) for split in READ)
-        rows = [*heads(corpus, train, test)]
+        train, test = (texts_of(corpus, split) for split in ("train", "test"))
+        rows = [*heads(corpus, train[: READ[0]], test[: READ[1]])]
         if corpus == "sst":
             few = test[test.n.between(*RANKED_WORDS)][:RANKED]
             rows += [*asked(test[:ASKED]), *rows_of("ranking", -1, rankings(train, few))]
@@ -83,7 +83,7 @@ def texts_of(corpus: str, split: str) -> pd.DataFrame:
     table["text"] = pieces.raw_texts(corpus, split, documents.doc_ids)
     table["n"] = table.text.str.split().map(len)
     table = table.iloc[fixed_order(documents.doc_ids, corpus)]
-    return table[table.n.between(1, LONGEST)][: READ[split]]
+    return table[table.n.between(1, LONGEST)]
 
 
 def shortened(texts: pd.DataFrame) -> pd.DataFrame:
