@@ -22,7 +22,7 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.tables import IDENTITY, joined
 from attn_core.models.attention import ATTENTIONS
-from attn_core.models.classifier import Classifier
+from attn_core.models.classifier import Classifier, build_encoder
 from attn_core.traces import Traces, each_alone, sigmoid
 from attn_core.tracing import forward
 from attn_lab.data import encode, pieces
@@ -126,14 +126,13 @@ def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict
             deletion = against_deletion(*deleted, np.concatenate([*texts.owner["whole"]]), whole)
             tables.append(measures(traces).join(deletion, on="doc_id"))
             if (depth, seed) == (language.DEPTHS[-1], SEEDS[0]):
-                first = traces.take(np.arange(min(SHOWN, len(traces))))
-                shown = {"text": first.owner, "attention": first.attention, "contribution": first.contribution[:, 0]}
-                shown = pd.DataFrame(shown | {"bias": first.bias[0], "corpus": corpus})
-                put("language_states.csv.xz", shown, "corpus", digits=4)
+                columns = {"attention": traces.attention, "contribution": traces.contribution[:, 0]}
+                shown = pd.DataFrame({"text": traces.owner, **columns, "bias": traces.bias[0], "corpus": corpus})
+                put("language_states.csv.xz", shown[shown.text < SHOWN], "corpus", digits=4)
         yield from rows_of("head", depth, [table.drop(columns=[*IDENTITY]) for table in tables])
 
 
-def states_of(texts: Sequence[ndarray]) -> Iterator[torch.Tensor]:
+def states_of(texts: Sequence[ndarray]) -> Iterator[ndarray]:
     """States (1 + T, H) float16 at each depth of all pieces of texts of ids, first tokens left out; each of their
     numbers is shifted and scaled to mean 0 and deviation 1 in the first SCALING texts."""
     model, _ = language.smollm2()
@@ -143,13 +142,13 @@ def states_of(texts: Sequence[ndarray]) -> Iterator[torch.Tensor]:
         table[:, first[row] : first[row + 1]] = of_text[:, 1:]
     for states in table:
         sample = states[1 : first[SCALING]]
-        yield torch.from_numpy((states - sample.mean(axis=0)) / sample.std(axis=0)).half()
+        yield ((states - sample.mean(axis=0)) / sample.std(axis=0)).astype(np.float16)
 
 
-def trained(states: torch.Tensor, texts: Documents, seed: int) -> Classifier:
+def trained(states: ndarray, texts: Documents, seed: int) -> Classifier:
     """A head, as on MiniLM's layers; nothing is chosen by dev."""
     torch.manual_seed(seed)
-    reader = Level(language.Kept(states))
+    reader = Level(build_encoder("none", states, None))
     model = Classifier(reader, ATTENTIONS["tanh"](reader.width))
     recipe = FineTuning(epochs=5, batch=64, learning_rate=1e-3)
     recipe.train(model, {"train": texts, "dev": texts}, seed, lambda *_: np.nan, progress=False)

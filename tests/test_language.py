@@ -117,11 +117,6 @@ def test_the_answer_is_the_difference_of_two_logits(reader):
         assert logit == pytest.approx(float(last[second] - last[first]), abs=1e-3)
 
 
-def test_states_that_were_kept_are_what_a_head_reads():
-    table = torch.tensor([[0.0, 0], [1, 2], [3, 4]]).half()
-    assert language.Kept(table)(torch.tensor([[2, 0]]), None, None).tolist() == [[[3, 4], [0, 0]]]
-
-
 def test_agreement_by_place_by_hand():
     """Twenty states of one text: the first tenth argues against it."""
     contribution = np.ones((20, 1))

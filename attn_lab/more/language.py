@@ -24,7 +24,6 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from attn_core.errors import AttnError
-from attn_core.models.encoders import Encoder
 from attn_core.traces import cut
 from attn_lab.data import pieces
 from attn_lab.more.cls import product, relevance, rollout
@@ -149,13 +148,3 @@ def ranked(model, tokenizer, prompt: Sequence[str], text: str) -> pd.DataFrame:
 def random_vectors(pieces: int, width: int) -> Tensor:
     """One for each piece, the same in all texts."""
     return torch.randn((pieces, width), generator=torch.Generator().manual_seed(0))
-
-
-class Kept(Encoder):
-    """States that were read before: ids are rows of their table (T, H), of which row 0 is zero."""
-
-    def __init__(self, table: Tensor) -> None:
-        super().__init__(nn.Embedding.from_pretrained(table, padding_idx=0), table.shape[1])
-
-    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        return self.embedding(ids).float()
