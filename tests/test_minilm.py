@@ -109,14 +109,14 @@ def test_absent_weights_are_one_line(another_folder):
     with pytest.raises(AttnError, match="ATTN_MINILM"):
         pieces.folder()
     (another_folder / "model.safetensors").write_bytes(b"another")
-    with pytest.raises(AttnError, match="and tokenizer are not in"):
+    with pytest.raises(AttnError, match="are not in"):
         pieces.folder()
 
 
 @real_weights
-@pytest.mark.parametrize("name", pieces.FILES)
+@pytest.mark.parametrize("name", pieces.MODELS["minilm"]["files"])
 def test_a_changed_copy_of_weights_or_tokenizer_is_refused_by_name(name, another_folder):
-    for other in pieces.FILES:
+    for other in pieces.MODELS["minilm"]["files"]:
         (another_folder / other).symlink_to(REAL / other)
     assert pieces.folder() == another_folder, "the same files elsewhere"
     pieces.folder.cache_clear()
