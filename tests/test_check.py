@@ -491,11 +491,11 @@ def test_the_examples_in_the_docstrings_hold(module):
 
 def test_names_that_are_loaded_late_are_shown_and_are_the_functions():
     assert {*attn_lab.__all__, "__version__"} == {*dir(attn_lab)}
-    traces = obtain("sst-average-tanh-10-adc77829bd").traces
+    traces = obtain("sst-average-tanh-10-bbdd57a9af").traces
     assert len(permutation(traces.take([0, 1]))) == len(adversarial(traces.take([0, 1]), 0.05)) == 2
     assert len(repr(traces)) < 100
-    with pytest.raises(AttnError, match="near: sst-average-tanh-10-adc77829bd"):
-        obtain(key="sst-average-tanh-10-adc77829b")
+    with pytest.raises(AttnError, match="near: sst-average-tanh-10-bbdd57a9af"):
+        obtain(key="sst-average-tanh-10-bbdd57a9a")
 
 
 def test_the_ten_lines_of_the_readme_print_what_it_shows_without_torch(tmp_path):

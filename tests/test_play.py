@@ -253,7 +253,7 @@ def test_the_picture_of_a_stored_sentence_says_what_shuffling_does(text):
 @needs_model
 def test_the_model_without_context_is_the_archived_run():
     """In the run's stored texts each word has the contribution that is kept of it; rare words have none here."""
-    stored, run = play.stored()["average"], Run("sst", "average", seed=10, vectors="indomain-300")
+    stored, run = play.stored()["average"], Run("sst", "average", seed=10)
     traces = obtain(run).traces
     assert stored["key"] == run.key
     assert traces.bias[0] == pytest.approx(stored["b"], abs=1e-3)

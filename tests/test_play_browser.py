@@ -25,7 +25,7 @@ pytestmark = [
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
 SENTENCES = ["film was not good", "not one dull moment"]
 ODD = "People read praise."
-ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
+ERASED = ["too long and too loud yet strangely moving", "this is not a good film"]
 THREE = "dull yet charming"
 TILES = {
     "pieces": ["dull", ",", "."],
