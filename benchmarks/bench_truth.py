@@ -1,10 +1,11 @@
-"""What attention's tests tell on real texts: `python -m benchmarks --truth label_words | strata | lists`.
+"""What attention's tests tell on real texts: `python -m benchmarks --truth label_words | strata | lists | frozen`.
 
 label_words.csv: SST with planted label words, the way of Zhou et al. 2022. Each sentence has a label drawn anew, so
 that its own words tell nothing, and one of two words put in at a random place: that of its label with probability
 `strength`. The word that a model must read is known. strata.csv: how often the model's own weights move a test's number
 more than the same weights permuted, by single-state agreement. lists.csv: whose top word is deletion's, of SST's
 sentences with a negation and of those without, and in encoders of which the archive keeps single texts alone.
+frozen.csv.xz: p and agreement of SST's test sentences in MiniLM as downloaded, for comparisons at equal confidence.
 
 Predicted on 2026-11-28, before any was computed here. Known before: on SST the shuffle's AUC is .79 (one audit), the
 lists on whole test sets, naive Bayes before attention in SST's CNN (.41 against .26), and the generated texts' AUCs.
@@ -42,12 +43,20 @@ Single-state agreement .58 and .93: failed, and so permuting changes little in .
 both: held; most attended .91 and .82, agreement .64 and .99; within .1 failed for what the edits give.
 2 failed but for naming (.97) and order (.59): shuffle .80, adversaries .75, top item .70. The BiLSTM's own weights are
 told by naming in .97: held.
-3 was not run, nor were MiniLM, guides and adversaries of these texts.
 4 held for shuffle but on AG News (.91 to .76), where the lowest stratum has 88 texts; uniform likewise; erasure falls
 by .11 on SST, .20 on AG News and .24 on 20 News: failed; adversaries lie below .4 in most: failed. What would have been
 wrong was not: above .9 the shuffle's intervals begin at .72.
 5 failed: the leads are .02 and .05, neither decided, the smaller one with a negation.
 Nothing was wrong in the sense of the last line.
+6. Strength 1: accuracy 1: held; the planted piece most attended in 1.00 (.99 to 1): failed, deletion names it in .98:
+held; agreement .77 (.68 to .86): held. Told by naming (.96), shuffle (.80, .69 to .91) and adversaries (.72), not by
+order (.41): held; top item .51 (.42 to .61): failed. Strength .8: accuracy .82 (.78 to .86), most attended in .72 (.31
+to 1), less by .27, adversaries .75 (.68 to .82): undecided, the means just beyond what was predicted; naming .91,
+shuffle .85, top item .55, order .43: held by their means.
+7 and the second half of 3 held, on a tenth of the training texts (FEW): all pairs, and none for hard to move. Of 3's
+first half, that the BiLSTM's score does not need its attention, nothing was run.
+8 held (.82, .71, the difference .10, .09 to .12) but for its end: 910 texts' worth of the downloaded network are as sure
+as the fine-tuned one, and agree in .78.
 """
 
 from collections.abc import Iterator
@@ -279,5 +288,5 @@ def planted_words() -> Iterator[dict]:
 def write(*asked: str) -> None:
     """Make the tables of these names anew."""
     for name in asked:
-        rows = {"strata": strata, "lists": lists, "label_words": planted_words, "frozen.csv.xz": frozen}[name]()
-        put(name if "." in name else f"{name}.csv", pd.DataFrame(rows))
+        rows = {"strata": strata, "lists": lists, "label_words": planted_words, "frozen": frozen}[name]()
+        put(f"{name}.csv" + ".xz" * (name == "frozen"), pd.DataFrame(rows))
