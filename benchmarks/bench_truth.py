@@ -29,8 +29,8 @@ Predicted on 2026-11-28 at 10:18, before any of it was run here. Known before: a
 5, MiniLM's archived means on SST (agreement .71 as downloaded, .90 fine-tuned), and the made-up texts' pairs.
 6. label_words, MiniLM as downloaded, a head on its frozen last layer, the first 400 sentences. Strength 1: accuracy
    above .95; the planted piece most attended in .70 to .95, named by deletion in over .9; agreement .60 to .85.
-   Strength .8: accuracy .74 to .80, most attended less often by up to .2. Weights on the planted word are told by naming
-   above .9, by shuffle above .7, by top item above .55, by order below .65, by adversaries .5 to .75.
+   Strength .8: accuracy .74 to .80, most attended less often by up to .2. Weights on the planted word are told by
+   naming above .9, by shuffle above .7, by top item above .55, by order below .65, by adversaries .5 to .75.
 7. Scores, pairs of trainings, no context, both strengths: weights on the word beat the same permuted, and those frozen
    at random, in every pair (necessary); a BiLSTM's weights as guides likewise (guide). A nat costs them less than
    uniform weights in over .8 of the pairs (hard to move), as on made-up texts.
@@ -55,8 +55,8 @@ to 1), less by .27, adversaries .75 (.68 to .82): undecided, the means just beyo
 shuffle .85, top item .55, order .43: held by their means.
 7 and the second half of 3 held, on a tenth of the training texts (FEW): all pairs, and none for hard to move. Of 3's
 first half, that the BiLSTM's score does not need its attention, nothing was run.
-8 held (.82, .71, the difference .10, .09 to .12) but for its end: 910 texts' worth of the downloaded network are as sure
-as the fine-tuned one, and agree in .78.
+8 held (.82, .71, the difference .10, .09 to .12) but for its end: 910 texts' worth of the downloaded network are as
+sure as the fine-tuned one, and agree in .78.
 """
 
 from collections.abc import Iterator
@@ -71,8 +71,8 @@ from attn_book.verdict import BAD, CORPORA, made, prices, scores_of, tables_of, 
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.traces import Traces, maxima, totals
-from attn_lab import Run, obtain
 from attn_core.tracing import trace
+from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.data.pieces import OWN
 from attn_lab.data.planted import SPLIT_ROWS

@@ -78,7 +78,8 @@ def test_few_texts_or_trainings_decide_nothing(fewer):
 
 
 def five(value: float, **fields) -> pd.DataFrame:
-    return pd.DataFrame({"corpus": "sst", "seed": range(5), "value": [value - 0.001, value + 0.001, *[value] * 3], **fields})
+    values = value + np.array([-0.001, 0.001, 0, 0, 0])
+    return pd.DataFrame({"corpus": "sst", "seed": range(5), "value": values, **fields})
 
 
 @pytest.mark.parametrize(("texts", "word"), [(49, "too few"), (50, "yes")])

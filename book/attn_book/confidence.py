@@ -37,8 +37,8 @@ def matched(corpora: Iterable[str], encoders: Iterable[str], references: Iterabl
     Returns
     -------
     DataFrame
-        Columns corpus, encoder, mix ('own', or one of `references` but the encoder itself), measure, mean (0 to 1), low,
-        high (`mean_of`), n_seeds, texts (`enough`).
+        Columns corpus, encoder, mix ('own', or one of `references` but the encoder itself), measure, mean (0 to 1),
+        low, high (`mean_of`), n_seeds, texts (`enough`).
     """
     rows = []
     for corpus, encoder, mix in product(corpora, encoders, ("own", *references)):
@@ -84,8 +84,8 @@ def documents(corpus: str, encoder: str, seed: int) -> pd.DataFrame:
 
 
 def weights(texts: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
-    """Of texts, so that each bin of confidence has its share in `reference`; a bin without texts is left out, and all are
-    NaN where such bins hold more than 1 - COVERED of the reference."""
+    """Of texts, so that each bin of confidence has its share in `reference`; a bin without texts is left out, and all
+    are NaN where such bins hold more than 1 - COVERED of the reference."""
     bins = bins_of(texts)
     share = bins_of(reference).value_counts(normalize=True)
     count = bins.value_counts()

@@ -547,7 +547,9 @@ def told() -> pd.DataFrame:
         documents=("documents", "min"),
     )
     words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
-    words = words.query("encoder in ['lstm', 'average']").rename(columns={"strength": "good", "low": "least", "high": "most"})
+    words = words.query("encoder in ['lstm', 'average']").rename(
+        columns={"strength": "good", "low": "least", "high": "most"}
+    )
     made_up = pd.DataFrame(
         {
             "measure": list(pairs_won()),
@@ -577,7 +579,7 @@ def pairs_won() -> dict[str, float]:
     bad = [f1(guide=kind) - flat for kind in BAD]
     hidden = f1(**hides) - f1(**hides | {"hide": 0.0, "attention": "uniform"})
     by_hiding = f1(guide="own", base=partial(planted, **hides), **more) - flat_more
-    pairs = {
+    pairs: dict[str, list] = {
         "necessary": [(good, other) for other in (*bad, hidden)],
         "guide": [(good, other) for other in (*bad, by_hiding)],
         "hard to move": [prices(planted)],
