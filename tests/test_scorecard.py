@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scorecard_runs import result_of, row_for, seeds_of
+from scorecard_runs import result_of, row_for, seeds_of, whole
 
 from attn_book import scorecard
 from attn_book.derived import COUNTED, statements_of
@@ -144,6 +144,14 @@ def test_bins_need_twenty_documents(scored, documents, judged):
         assert (row["unjudged"], row["ours"]) == ("" if judged else "few documents", 0.5)
     whole = row_for(rows, item="Figure 7", corpus="sst", group="negative", statistic="mean_binned")
     assert whole["unjudged"] == ""
+
+
+@pytest.mark.parametrize(("documents", "unjudged"), [(49, "few documents"), (50, "")])
+def test_claims_need_a_test_set_of_fifty(scored, documents, unjudged):
+    sizes = whole("sst")
+    sizes["splits"]["test"]["documents"] = documents
+    rows = scored(seeds_of(statistics=sizes), "jain")
+    assert row_for(rows, item="claim: adversaries are easy to find", corpus="sst")["unjudged"] == unjudged
 
 
 def test_joined_bins_are_weighted_by_their_documents(scored):

@@ -77,6 +77,33 @@ def test_few_texts_or_trainings_decide_nothing(fewer):
     assert verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE).tolist() == ["too few"]
 
 
+def five(value: float, **fields) -> pd.DataFrame:
+    values = value + np.array([-0.001, 0.001, 0, 0, 0])
+    return pd.DataFrame({"corpus": "sst", "seed": range(5), "value": values, **fields})
+
+
+@pytest.mark.parametrize(("texts", "word"), [(49, "too few"), (50, "yes")])
+def test_the_seed_of_fewest_texts_decides(texts, word):
+    rows = verdict.of_claim("permutation", five(0.6, texts=[60, 70, texts, 80, 90]))
+    assert verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE).tolist() == [word]
+
+
+@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
+def test_a_whole_test_set_can_be_too_small():
+    rows = verdict.of_claim("permutation", five(0.6))
+    size = int(rows["documents"].iloc[0])
+    words = [verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE | {"texts": n}) for n in (size, size + 1)]
+    assert [word["sst"] for word in words] == ["yes", "too few"]
+
+
+def test_a_score_stands_with_its_auc():
+    by = {"f1": five(0.03, texts=50), "auc": five(-0.02, texts=50)}
+    row = verdict.of_score("guide", by.get).iloc[0]
+    assert row["mean"] == pytest.approx(0.03) and "AUC −0.020 (" in row["of"]
+    with pytest.raises(KeyError):
+        verdict.of_score("guide", {"f1": by["f1"]}.__getitem__)
+
+
 @pytest.mark.slow
 def test_numbers_are_the_scorecards():
     cells = verdict.cells()
