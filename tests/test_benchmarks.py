@@ -42,15 +42,6 @@ def test_the_plain_experiments_find_what_ours_find(traces):
     assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
 
 
-def test_all_phases_run_by_turns_and_are_scaled_to_their_whole_work(monkeypatch):
-    monkeypatch.setattr(speed, "TEST", 450)
-    monkeypatch.setattr(speed, "VOCABULARY", 500)
-    assert len({task.phase for task in speed.tasks()}) == 4
-    slow = speed.Task("a tenth", lambda: sum(range(10_000)), lambda: sum(range(100_000)), share=0.1)
-    ours, written = speed.seconds(slow, patience=0.1)
-    assert 20 < written / ours < 500
-
-
 def test_rows_made_anew_take_the_place_of_their_own_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "DATA", tmp_path)
     (tmp_path / "measured").mkdir()

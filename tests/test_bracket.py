@@ -47,7 +47,7 @@ def optimal(traces: Traces, row: int, epsilon: float, steps: int) -> float:
     return float(jsd_ragged(weights[near], document.attention, document.offsets).max())
 
 
-@pytest.mark.parametrize("classes", [3, 4, 6])
+@pytest.mark.parametrize("classes", [2, 3, 4, 6])
 @pytest.mark.parametrize("epsilon", [0.02, 0.1])
 def test_all_weights_lie_below_and_some_at_hand_above(classes, epsilon):
     """On a grid of all weights of three and four tokens, fine enough that the best of it comes near the bracket."""

@@ -3,9 +3,7 @@
 import copy
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import wraps
-from types import SimpleNamespace
 
 import numpy as np
 import plain_hierarchical
@@ -99,41 +97,6 @@ def test_a_search_takes_as_many_steps_where_a_graph_repeats_them(name, steps, mo
         monkeypatch.setenv("ATTN_DEVICE", place)
         found.append(search(traces, k=2, steps=steps))
     np.testing.assert_allclose(*found, atol=1e-4)
-
-
-class OnNone(nullcontext):
-    """A GPU that is not there: what is made on it lies on the processor."""
-
-    type = "cuda"
-
-
-@pytest.mark.parametrize("steps", [2, 3, 4, 30])
-@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
-def test_as_many_steps_are_taken_where_a_stand_in_for_a_graph_repeats_them(name, steps, monkeypatch):
-    """It counts, and takes what is recorded for the first of its steps."""
-    monkeypatch.setenv("ATTN_DEVICE", "cpu")
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
-    expected = search(traces, k=2, steps=steps)
-    replays = []
-
-    class Graph(nullcontext):
-        def __init__(self):
-            super().__init__()
-            replays.append(0)
-            self.step = sys._getframe(1).f_locals["step"]
-
-        def replay(self):
-            replays[-1] += 1
-            if replays[-1] > 1:
-                self.step()
-
-    stand_in = {"CUDAGraph": Graph, "device": nullcontext, "graph": lambda graph, stream: graph, "Stream": lambda: None}
-    monkeypatch.setattr(fast_search, "cuda", SimpleNamespace(**stand_in))
-    monkeypatch.setattr(fast_search, "torch", SimpleNamespace(**vars(torch) | {"device": lambda _: OnNone()}))
-    for place in (fast_search.BLOCK, fast_search.ROUNDED, fast_search.AXIS, fast_search.NUMBERS):
-        monkeypatch.setitem(place, "cuda", place["cpu"])
-    np.testing.assert_array_equal(search(traces, k=2, steps=steps), expected)
-    assert set(replays) == ({steps - 3} if steps > 3 else set())
 
 
 def made_on_the_cpu(build):

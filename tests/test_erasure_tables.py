@@ -9,9 +9,8 @@ from conftest import toy_traces
 from test_erasure import every_toy
 
 from attn_core.experiments.removal import removals
-from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
+from attn_core.experiments.single import CHOICES, RULES, other_item, single, two_by_two
 from attn_core.experiments.tables import described
-from attn_core.traces import Traces
 from attn_lab.more.erasure import derived, dispersion
 
 
@@ -25,14 +24,6 @@ def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
         same = table["same rule=coded"]
         assert (table["flips_r_attention rule=coded"][same] == table["flips_attention"][same]).all()
         assert (table["delta_js rule=coded"][same] == 0).all() and not table["same rule=described"].any()
-
-
-def test_a_weight_near_one_may_do_less_than_a_small_one():
-    """Weights (0.9, 0.05, 0.05), contributions (0, 10, -10): by hand 0, and 0.05 * (10 + 0.5 / 0.95)."""
-    alpha, c = np.array([0.9, 0.05, 0.05]), np.array([[0.0], [10.0], [-10.0]])
-    one = Traces(np.array([0]), np.array([0]), np.array([0, 3]), np.log(alpha) - np.log(0.9), c, np.array([0.0]))
-    moved = [abs(float((logits_without(one, np.array([t])) - one.logits)[0, 0])) for t in range(3)]
-    np.testing.assert_allclose(moved, [0, *[0.05 * (10 + 0.5 / 0.95)] * 2], atol=1e-12)
 
 
 def test_the_other_item_by_both_rules():

@@ -97,18 +97,6 @@ def built(monkeypatch) -> list[str]:
     return names
 
 
-def test_a_key_encodes_nothing(built):
-    register(lambda: of_table(words("good")), version="1")
-    run = Run("mine", "average", epochs=1)
-    key = run.key
-    assert key == Run("mine", "average", epochs=1).key and built == []
-    obtain(run, "auto", progress=False)
-    assert built == ["mine"], "once for the training"
-    assert obtain(run, "auto", progress=False).source == "cache" and built == ["mine"]
-    register(lambda: of_table(words("good")), version="2")
-    assert run.key != key
-
-
 def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path, monkeypatch, built):
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     (tmp_path / "mine").mkdir()

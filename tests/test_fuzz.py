@@ -182,27 +182,3 @@ def damaged(draw, whole: bytes):
 def test_grids(tmp_path, data):
     (tmp_path / "grid.yml").write_bytes(data)
     run("sweep", tmp_path / "grid.yml", "--dry-run")
-
-
-CELL = st.sampled_from(
-    [
-        "1",
-        "0",
-        "100.0",
-        "-1",
-        "",
-        "a pill helps me sleep",
-        '"a, ""b"""',
-        "é",
-        "train",
-        "dev",
-        "2850",
-        "250.00",
-        "2019-01-01",
-        "Discharge summary",
-        "Report",
-        '"',
-        "nan",
-        "x" * 200,
-    ]
-)

@@ -5,21 +5,19 @@ from functools import partial
 
 import numpy as np
 import pytest
-import torch
 from plain_network import random_documents
 from tiny_runs import pack_run
 
 from attn_core.errors import AttnError
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd_ragged
-from attn_core.models.classifier import to_arrays
 from attn_core.traces import softmax
 from attn_core.tracing import at_positions
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
 from attn_lab.runs import compute, store
-from attn_lab.runs.families import FAMILIES, attended, guide_scores, read_guided
+from attn_lab.runs.families import attended, guide_scores, read_guided
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, bases, other_seed
 
@@ -89,12 +87,6 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
     assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
 
 
-def started(run: Run, data, matrix) -> dict[str, np.ndarray]:
-    """The weights that a run starts from."""
-    torch.manual_seed(run.seed)
-    return to_arrays(FAMILIES[run.family].task(run, data, matrix, False, *bases_of(run)).model)
-
-
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):
     documents = data.splits["train"]
     own, shuffled = own_scores(base(), data, "train"), scores_of(guided("permuted"), data, "train")
@@ -117,16 +109,6 @@ def test_swapped_takes_the_next_seed_in_the_test_alone(data):
         np.testing.assert_array_equal(scores_of(run, data, split), own_scores(theirs, data, split))
     with pytest.raises(AttnError, match="swapped.*got 3"):
         other_seed(base(3))
-
-
-@pytest.mark.parametrize("encoder", ["average", "lstm"])
-def test_untrained_is_what_the_base_started_from(encoder, data, matrix):
-    run = Run("planted", encoder, seed=50, epochs=2, options=TINY)
-    (found,) = bases_of(guided("untrained", base=run))
-    fresh = started(run, data, matrix)
-    assert set(found) == set(fresh)
-    for name, array in fresh.items():
-        np.testing.assert_array_equal(array, found[name], err_msg=name)
 
 
 def test_searched_weights_move_far_and_leave_the_output(data):

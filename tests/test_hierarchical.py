@@ -88,18 +88,6 @@ def test_dropout_falls_on_words_sentence_vectors_and_logits(name, changes):
 
 
 @pytest.mark.parametrize("name", SIX)
-def test_logits_are_the_plain_models_whatever_stands_beside(name):
-    documents, model = plain.documents(LENGTHS), plain.random_model(name)
-    together = run_model(model, documents)
-    alone = torch.cat([run_model(model, documents, np.array([row])) for row in range(len(LENGTHS))])
-    with torch.no_grad():
-        expected = torch.stack([plain.logits(model, plain.items(model, documents, row)) for row in range(len(LENGTHS))])
-    torch.testing.assert_close(together, expected, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(alone, expected, atol=1e-5, rtol=1e-5)
-    assert expected.std() > 0.1
-
-
-@pytest.mark.parametrize("name", SIX)
 def test_trace_equals_its_plain_twin(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
     traces = trace(model, documents, np.array([0, 2, 3, 5, 6]), progress=False)

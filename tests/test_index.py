@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 from scorecard_runs import result_of, seeds_of
 from tiny_runs import called, first_run, tiny
 from wiegreffe_results import adversary_of, guide_run
@@ -76,9 +75,6 @@ def test_sides_of_a_threshold(low, high, n_seeds, fewest, lies):
     given = {} if fewest == index.HEADLINE_SEEDS else {"fewest": fewest}
     assert side(rows, 0.5, **given).tolist() == [lies] and side(rows, pd.Series([0.5]), **given).tolist() == [lies]
     assert side(next(rows.itertuples()), 0.5, **given) == lies == side(rows.iloc[0], 0.5, **given), "or one row"
-
-
-numbers = st.floats(-1, 1).map(lambda x: round(x, 4))
 
 
 @pytest.mark.parametrize(
@@ -238,22 +234,15 @@ def test_what_a_reader_trained_has_numbers():
     assert not any(name.startswith("jsd_") for name in measures)
 
 
-@pytest.mark.parametrize("place", ["archive", "cache"])
-def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_default(folder, place):
+def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_default(folder):
     result = result_of(seed=SEEDS[2], values={"accuracy": 0.5})
     tables = rows.tables(result.record, result.numbers)
     future = tables["runs"].append_column("of_the_future", pa.array([1]))
-    if place == "archive":
-        upkeep.merge(folder, "sst", tables | {"runs": future}, {result.key: None})
-    else:
-        store.write(store.cache_store(), result.key, tables | {"runs": future})
+    store.write(store.cache_store(), result.key, tables | {"runs": future})
     assert accuracies() == [0.8, 0.8]
     older = tables["runs"].drop_columns("tie")
-    if place == "archive":
-        upkeep.merge(folder, "sst", tables | {"runs": older}, {result.key: None})
-    else:
-        store.write(store.cache_store(), result.key, tables | {"runs": older})
-    later(folder if place == "archive" else store.cache_store())
+    store.write(store.cache_store(), result.key, tables | {"runs": older})
+    later(store.cache_store())
     assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
 
 

@@ -17,17 +17,13 @@ import pyarrow as pa
 import pytest
 import torch
 from conftest import toy_traces
-from plain_hierarchical import documents as hierarchical_documents
-from plain_hierarchical import random_model as random_hierarchical
 from plain_network import random_documents, random_model
 from tiny_runs import called
 
 from attn_core.errors import AttnError
-from attn_core.experiments import correlation, optimum
-from attn_core.experiments.correlation import kendall_ragged
-from attn_core.models.classifier import to_arrays
-from attn_lab import load_weights, trace
-from attn_lab.cli import join_pairs, main
+from attn_core.experiments import optimum
+from attn_lab import trace
+from attn_lab.cli import main
 from attn_lab.data import encode, files, official, vectors
 from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
@@ -189,9 +185,6 @@ OTHERS = {
         no_damage,
         "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
     ),
-    "not finite": ("execute one-model -p epsilon nan", no_damage, "should be a valid number"),
-    "too small": ("execute one-model -p epsilon=-1", no_damage, "greater than or equal to 0.001"),
-    "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "should be a valid integer"),
     "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora: Input should be 'sst', 'imdb'"),
     "where": ("numbers single_state_agreement mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
     "no word": ("read ... -- !!", no_damage, "holds no word"),
@@ -362,11 +355,6 @@ def test_a_console_of_ascii_alone(words, tmp_path):
     assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)
 
 
-def test_papermills_form_of_parameters():
-    words = ["execute", "p", "-p", "epsilon", "0.1", "-p", "k=3"]
-    assert join_pairs(words) == ["execute", "p", "-p", "epsilon=0.1", "-p", "k=3"]
-
-
 # ---- the third round -------------------------------------------------------------------------------------------------
 
 
@@ -517,39 +505,6 @@ def test_lists_and_tensors_are_taken_and_empty_documents_refused():
         trace(model, replace(TEXTS, labels=np.array([0, 3, 1])), progress=False)
 
 
-ARRAYS = to_arrays(MODEL)
-WEIGHTS = {  # a change to one array -> what the line says, '' where it is taken
-    "bfloat16": (lambda array: torch.tensor(array).bfloat16(), ""),
-    "float16": (lambda array: array.astype(np.float16), ""),
-    "float64": (lambda array: array.astype(np.float64), ""),
-    "beyond float32": (lambda array: array.astype(np.float64) * 1e300, "in float32 must be finite"),
-    "masked": (lambda array: np.ma.masked_array(array, array > 0), "holds masked float32, not numbers"),
-    "complex": (lambda array: array.astype(complex), "holds complex128, not numbers"),
-    "objects": (lambda array: array.astype(object), "holds object, not numbers"),
-    "nothing": (lambda _: None, "not numbers"),
-}
-
-
-@pytest.mark.parametrize("kind", WEIGHTS)
-def test_weights_of_other_kinds_are_cast_or_refused(kind):
-    change, told = WEIGHTS[kind]
-    arrays = ARRAYS | {"decoder.weight": change(ARRAYS["decoder.weight"])}
-    if not told:
-        found = trace(load_weights(arrays), TEXTS, progress=False)
-        np.testing.assert_allclose(found.p, trace(MODEL, TEXTS, progress=False).p, atol=0.01)
-        return
-    with pytest.raises(AttnError, match=told):
-        load_weights(arrays)
-
-
-def test_a_model_that_was_left_in_training_is_evaluated():
-    model = random_hierarchical("flan_rnn")
-    documents = hierarchical_documents([[3, 1, 4], [2], [4, 4]])
-    right = trace(model.eval(), documents, progress=False).p
-    np.testing.assert_array_equal(trace(model.train(), documents, progress=False).p, right)
-    assert model.training, "as it came"
-
-
 # ---- long texts, tables ----------------------------------------------------------------------------------------------
 
 
@@ -563,26 +518,9 @@ def test_a_long_text_is_one_line_with_the_limit():
 
 def test_long_documents_are_compared_as_short_ones_are(monkeypatch):
     traces = toy_traces((5, 40, 60))
-    tau, p = kendall_ragged(traces.score, traces.gradient, traces.offsets)
     best = optimum.exact(traces, 0.05)
-    monkeypatch.setattr(correlation, "LONGEST", 50)
     monkeypatch.setattr(optimum, "PAIRS_AT_ONCE", 30)
-    np.testing.assert_allclose(kendall_ragged(traces.score, traces.gradient, traces.offsets), (tau, p), atol=1e-12)
     pd.testing.assert_frame_equal(optimum.exact(traces, 0.05), best)
-
-
-HEADS = {
-    "a tab in another column": 'a\tb,text,label\n1,"fine, so",0\n2,bad,1\n',
-    "tabs between": "a\ttext\tlabel\n1\tfine, so\t0\n2\tbad\t1\n",
-    "quoted names, tabs between": '"a"\t"text"\t"label"\r\n1\tfine, so\t0\r\n2\tbad\t1\r\n',
-}
-
-
-@pytest.mark.parametrize("kind", HEADS)
-def test_the_separator_is_the_one_that_gives_the_columns(kind, place):
-    file("mine.csv", HEADS[kind])(place)
-    table = read_table(place / "mine.csv", ["text", "label"])
-    assert table["text"].tolist() == ["fine, so", "bad"] and table["label"].tolist() == ["0", "1"]
 
 
 def test_a_pipe_is_no_table(place):

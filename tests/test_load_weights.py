@@ -4,7 +4,7 @@ import numpy as np
 import plain_hierarchical
 import pytest
 import torch
-from plain_network import random_documents, random_model, random_paired, random_pairs
+from plain_network import SIZES, random_documents, random_model, random_paired, random_pairs
 from safetensors.numpy import save_file
 
 from attn_core.errors import AttnError
@@ -12,13 +12,6 @@ from attn_core.models.classifier import to_arrays
 from attn_core.tracing import trace_items
 from attn_lab import load_weights, trace
 
-SIZES = {
-    "lstm": {"hidden": 3},
-    "cnn": {"hidden": 2},
-    "average": {"hidden": 4},
-    "none": {},
-    "transformer": {"hidden": 8},
-}
 ARRAYS = to_arrays(random_model("lstm", "tanh", 30, width=6, hidden=3))
 TEXTS = random_documents([5, 1, 3], 30)
 
@@ -99,6 +92,9 @@ def at(place, value):
         (put("encoder.embedding.weight", np.ravel), "table of word vectors, must have the shape"),
         (put("attention.project.weight", np.transpose), r"mismatch for attention.project.weight.*\[6, 3\].*\[3, 6\]"),
         (put("decoder.weight", lambda array: array.astype(str)), "decoder.weight holds <U32, not numbers"),
+        (put("decoder.bias", lambda array: np.ma.masked_array(array, array > -9)), "holds masked float32, not numbers"),
+        (put("decoder.bias", lambda array: array.astype(complex)), "holds complex128, not numbers"),
+        (put("decoder.bias", lambda _: None), "not numbers"),
         ({**ARRAYS, "extra": np.zeros(2)}, "classifier: .*Unexpected key.*extra"),
         ({name: ARRAYS[name] for name in ARRAYS if name != "decoder.bias"}, "classifier: .*Missing key.*decoder.bias"),
         ({}, "decoder.weight' is missing"),
@@ -109,6 +105,14 @@ def test_wrong_weights_are_named_in_one_line(arrays, message):
     with pytest.raises(AttnError, match=message) as error:
         load_weights(arrays)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("cast", [lambda array: torch.tensor(array).bfloat16(), np.float16, np.float64])
+def test_weights_of_other_kinds_are_cast(cast):
+    found, right = (
+        trace(load_weights(arrays), TEXTS, progress=False) for arrays in (put("decoder.weight", cast), ARRAYS)
+    )
+    np.testing.assert_allclose(found.p, right.p, atol=0.01)
 
 
 def test_two_weights_of_one_name():

@@ -1,6 +1,5 @@
 """Distances, Kendall's tau, classification scores and intervals against hand-worked numbers, SciPy and plain loops."""
 
-import itertools
 import math
 import tracemalloc
 
@@ -8,9 +7,6 @@ import numpy as np
 import plain
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 from scipy.stats import t as student
 
@@ -23,21 +19,10 @@ from attn_core.measures import (
     crossed_interval,
     jsd,
     jsd_point,
-    jsd_ragged,
     seed_interval,
     tvd,
 )
 from attn_lab.more.beside import partial_rank
-
-positive = st.floats(0, 1, allow_subnormal=False)
-
-
-def distributions(n):
-    return (
-        arrays(np.float64, (2, n), elements=positive)
-        .map(lambda x: x + 1e-9 * (x.sum(1, keepdims=True) == 0))
-        .map(lambda x: x / x.sum(1, keepdims=True))
-    )
 
 
 def test_tvd_by_hand():
@@ -67,22 +52,10 @@ def test_jsd_by_hand():
     assert jsd(np.eye(3), np.eye(3)[[1, 1, 1]]) == pytest.approx([LN2, 0, LN2])
 
 
-@given(distributions(5))
-def test_jsd_is_symmetric_bounded_and_as_written_out(pair):
-    a, b = pair
-    assert jsd(a, b) == pytest.approx(jsd(b, a), abs=1e-15)
-    assert 0 <= jsd(a, b) <= LN2 + 1e-12
-    assert jsd(a, b) == pytest.approx(plain.jsd(a, b), abs=1e-14)
-
-
-def test_jsd_point_and_ragged():
-    attention = np.array([0.1, 0.6, 0.3, 1.0, 0.5, 0.5, 0.0])
-    offsets = np.array([0, 3, 4, 7])
-    assert jsd_point(attention[:3]) == pytest.approx([jsd(np.eye(3)[t], attention[:3]) for t in range(3)])
+def test_jsd_point_by_hand():
+    attention = np.array([0.1, 0.6, 0.3])
+    assert jsd_point(attention) == pytest.approx(jsd(np.eye(3), attention))
     assert jsd_point(np.array([0.0, 1.0])) == pytest.approx([LN2, 0])
-    other = np.array([1.0, 0, 0, 1.0, 0, 0, 1.0])
-    expected = [jsd(other[a:b], attention[a:b]) for a, b in itertools.pairwise(offsets)]
-    assert jsd_ragged(other, attention, offsets) == pytest.approx(expected)
 
 
 def equal_to_scipy(x, y, offsets):

@@ -15,7 +15,7 @@ from attn_lab.data import encode, pieces
 from attn_lab.data.pieces import SEP
 from attn_lab.more import piecewise
 from attn_lab.more.minilm import MiniLM
-from attn_lab.runs import families, index, store
+from attn_lab.runs import families
 
 RUN = Run("sst", "minilm_random", seed=10, epochs=2)
 
@@ -128,22 +128,6 @@ def test_a_changed_copy_of_weights_or_tokenizer_is_refused_by_name(name, another
         pieces.folder()
 
 
-def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
-    torch.manual_seed(RUN.seed)
-    trained = families.fit(RUN, data, None, False)
-    first, last = trained.history[0]["loss"], trained.history[-1]["loss"]
-    assert last < first
-    traces = families.read_tuned(RUN, trained.weights["dev"], data, False)
-    model = families.trained_model(RUN, trained.weights["dev"])
-    test = data.splits["test"]
-    with torch.no_grad():
-        logits = model(**inputs(model, test, np.arange(len(test))))[:, 0].numpy()
-    np.testing.assert_allclose(traces.logits[:, 0], logits, atol=1e-5)
-    assert traces.gradient_norm is not None and (traces.gradient_norm > 0).all()
-    rows = families.deleted(test, "sst")
-    assert np.array_equal(np.unique(traces.owner[~np.isnan(traces.leave_one_out)]), rows)
-
-
 def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data):
     torch.manual_seed(RUN.seed)
     base = families.fit(RUN, data, None, False).weights["dev"]
@@ -216,23 +200,6 @@ def test_states_are_those_of_the_reference_implementation():
         theirs = reference(ids, attention_mask=inside.long(), output_hidden_states=True).hidden_states
     for mine, other in zip(states, theirs, strict=True):
         assert (mine - other)[inside].abs().max() < 1e-5
-
-
-def test_every_stored_output_is_the_weighted_sum_of_its_pieces_numbers():
-    # what the archive says of a text, from what it keeps of its pieces; both are rounded there
-    stored = index.runs(encoder=["minilm", "minilm_random"], family="pretrained", attention="tanh", source="archive")
-    texts = 0
-    for key in stored["key"]:
-        result = store.read(store.archive_folder(), key)
-        if result.traces is None or result.documents is None:
-            continue
-        traces = result.traces
-        weighted = traces.attention.astype(float) * traces.contribution[:, 0]
-        z = np.add.reduceat(weighted, traces.offsets[:-1]) + traces.bias[0]
-        p = result.documents.set_index("doc_id").loc[traces.doc_id, "p"]
-        assert np.abs(1 / (1 + np.exp(-z)) - p).max() < 2e-6, key
-        texts += len(traces)
-    assert texts > 3000
 
 
 @real_weights

@@ -15,7 +15,7 @@ from plain_network import (
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attn_core.documents import UNKNOWN, pad
+from attn_core.documents import pad
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
@@ -151,17 +151,6 @@ def test_hooks_are_called_once_an_epoch_a_batch_and_a_training():
     assert read.sort().values.tolist() == sorted(first.ids[first.inner].tolist())
 
 
-def test_masks_hide_words_alone_and_about_a_quarter_of_them():
-    documents = encode("planted", n_train=400, n_dev=8, n_test=8).splits["train"]
-    read = masked(documents, np.random.default_rng(0), 0.5)
-    hidden = read.ids == UNKNOWN
-    assert not hidden[~documents.inner].any() and read.ids.dtype == documents.ids.dtype
-    np.testing.assert_array_equal(read.ids[~hidden], documents.ids[~hidden])
-    share = np.add.reduceat(hidden, documents.offsets[:-1]) / (documents.lengths - 2)
-    assert 0.2 < share.mean() < 0.3 and 0.45 < (share == 0).mean() < 0.6  # half of the texts, a rate of a half
-    assert (share == 1).any() and ((share > 0.2) & (share < 0.8)).mean() > 0.2
-
-
 def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     model = torch.nn.Sequential(torch.nn.Embedding(50, 4, padding_idx=0), torch.nn.Linear(4, 3))
     before = [weight.detach().clone() for weight in model.parameters()]
@@ -207,30 +196,6 @@ def test_the_penalty_on_attention_to_secret_words_by_hand():
 def test_what_cannot_be_hidden_is_refused(fields):
     with pytest.raises(AttnError, match="hide goes with planted texts"):
         Run(**{"corpus": "planted", "hide": 1.0} | fields)
-
-
-def test_lstm_follows_its_equations():
-    model = random_model("lstm", "dot", 6, width=2, hidden=1)
-    ids = [2, 5, 1, 4, 3]
-    e = model.encoder.embedding.weight.detach().numpy().astype(float)
-
-    def states(lstm, order):
-        u, w = lstm.weight_ih_l0.detach().numpy(), lstm.weight_hh_l0.detach().numpy()[:, 0]
-        b = (lstm.bias_ih_l0 + lstm.bias_hh_l0).detach().numpy()
-        h = c = 0.0
-        found = []
-        for word in order:
-            i, f, g, o = (float(u[k] @ e[word] + w[k] * h + b[k]) for k in range(4))
-            c = sigmoid(f) * c + sigmoid(i) * math.tanh(g)
-            h = sigmoid(o) * math.tanh(c)
-            found.append(h)
-        return found
-
-    ahead, back = states(model.encoder.forward_lstm, ids), states(model.encoder.backward_lstm, ids[::-1])[::-1]
-    expected = np.stack([ahead, back], 1)
-    with torch.no_grad():
-        found = model.states_and_scores(*tensors(np.array(ids)))[0][0].numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_lstm_equals_packed_bidirectional_lstm():

@@ -53,8 +53,6 @@ def outputs(path, kind):
     [
         ("import os", "found: import os"),
         ("n = 1 + 1", "found: n = 1 + 1"),
-        ("n = m = 1", "found: n = m = 1"),
-        ("a, b = 1, 2", "found: a, b = (1, 2)"),
         ("n = [[1]]", "found: n = [[1]]"),
         ("x = 1\nn = (", "its line 2 is no Python"),
     ],
@@ -71,14 +69,11 @@ def test_declared_refuses(cell, expected):
         ("n", "7", 7),
         ("n", np.int64(7), 7),
         ("epsilon", "1", 1.0),
-        ("epsilon", "1e-3", 0.001),
         ("corpus", "20news", "20news"),
-        ("corpus", "true", "true"),
         ("bins", "[0, 1, 2]", (0.0, 1.0, 2.0)),
         ("bins", "1", (1.0,)),
         ("fast", "true", True),
         ("names", "a, b", ["a", "b"]),
-        ("names", "[a]", ["a"]),
     ],
 )
 def test_check_reads(name, given_value, expected):
@@ -90,14 +85,9 @@ def test_check_reads(name, given_value, expected):
     ("name", "value", "reason"),
     [
         ("n", "x", "n: Input should be a valid integer, got 'x'"),
-        ("n", True, "n: Input should be a valid integer, got True"),
         ("epsilon", float("nan"), "should be a finite number"),
         ("corpus", 3, "corpus: Input should be a valid string, got 3"),
-        ("fast", "1", "should be a valid boolean"),
-        ("bins", "a, b", "should be a valid number"),
-        ("names", 1, "should be a valid list"),
         ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
-        ("zzz", "1", "has no parameter 'zzz'. Known:"),
     ],
 )
 def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
@@ -123,11 +113,8 @@ TAKES = {
         ("n", "0", TAKES, "parameter n: Input should be greater than or equal to 1, got '0'"),
         ("epsilon", "0.02", TAKES, "parameter epsilon: Input should be 0.01 or 0.05, got '0.02'"),
         ("corpus", "snli", TAKES, "parameter corpus: Input should be 'sst' or 'imdb', got 'snli'"),
-        ("bins", "0.5, -0.5", TAKES, "parameter bins: Input should be greater than or equal to 0, got '0.5, -0.5'"),
         ("bins", "", TAKES, "parameter bins: Tuple should have at least 1 item"),
-        ("names", "a, c", TAKES, "parameter names: Input should be 'a' or 'b', got 'a, c'"),
         ("names", "b", {"names": "default"}, "parameter names: Input should be 'a', got 'b'"),
-        ("names", "", {"names": "default"}, "parameter names: List should have at least 1 item"),
     ],
 )
 def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
@@ -154,12 +141,6 @@ def test_a_value_survives_the_command_line(value):
     assert Declaration("p", {"x": value}).check({"x": str(value)}) == {"x": value}
 
 
-def test_guard_writes_back_the_declared_type():
-    names = {"n": 4, "epsilon": 1, "bins": [0, 1], "In": ["", "n = 3", "# Parameters\nn = 4\n"]}
-    guard(names, "p", n=3, epsilon=0.5, bins=(0.0,))
-    assert names["epsilon"] == 1.0 and names["bins"] == (0.0, 1.0)
-
-
 def test_guard_refuses_an_injected_name():
     names = {"n": 3, "m": 4, "In": ["", "n = 3", "# Parameters\nm = 4\n"]}
     with pytest.raises(AttnError, match="has no parameter 'm'"):
@@ -180,7 +161,8 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
     with pytest.raises(AttnError, match="page bare: one code cell must be tagged `parameters`"):
         sources.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    assert declaration("bare", tmp_path).defaults == {"n": 1}, "not the first"
+    declares = declaration("bare", tmp_path)
+    assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == ({"n": 1}, {"n": 1}, None, {"n": 2})
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
@@ -261,16 +243,6 @@ page.expect(n == 3, "words of no sentence")"""
     assert struck("Long &amp; long") in figure and "A caption. " + struck("Another one.") in figure
     assert "words of no sentence" in note
     assert "<s " not in (tmp_path / "book.ipynb").read_text()
-
-
-def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
-    write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
-    (written,) = sources.convert_all(tmp_path / "out", tmp_path)
-    cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
-    assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
-    assert sources.declaration(nbformat.read(written, 4), "tiny").defaults == DEFAULTS
-    declares = declaration("tiny", tmp_path)
-    assert (declares.takes, declares.reads, declares.smoke) == ({"n": 1}, None, {"n": 2})
 
 
 def test_execute_with_other_parameters(tmp_path):

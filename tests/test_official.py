@@ -25,18 +25,6 @@ def test_sst_trees(offer):
     assert read("sst", "test").values.tolist() == [["Poor .", 0]]
 
 
-def test_a_damaged_table_in_the_cache_is_made_anew_from_the_archive(offer, capsys):
-    archive = offer("sst", TREES)
-    first = read("sst", "train")
-    path = files.cache_folder() / "tables" / "sst" / "train.parquet"
-    path.write_bytes(path.read_bytes()[:50])
-    assert read("sst", "train").equals(first)  # and kept again, so the archive is not needed
-    archive.unlink()
-    warned = capsys.readouterr().err.splitlines()
-    assert len(warned) == 1 and str(path) in warned[0] and "made anew" in warned[0]
-    assert read("sst", "train").equals(first) and capsys.readouterr().err == ""
-
-
 def test_newsgroups_in_loader_order(offer):
     posts = {
         "20news-bydate-train/rec.sport.hockey/53000": "H: x\n\nGoal\xe9!".encode("latin-1"),
@@ -221,14 +209,6 @@ def test_cnn_blocks(offer):
 
 
 # --- download -------------------------------------------------------------------------------------------------------
-
-
-def test_an_absent_address_names_the_three_ways(offer):
-    archive = offer("sst", TREES)
-    archive.unlink()
-    with pytest.raises(AttnError, match="no data for corpus 'sst'.*Three ways.*ATTN_DATA.*the download") as caught:
-        encode("sst")
-    assert "trainDevTestTrees_PTB.zip" in str(caught.value) and "\n" not in str(caught.value)
 
 
 class Server(BaseHTTPRequestHandler):

@@ -15,8 +15,7 @@ from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.tracing import trace
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
-ENCODERS = tuple(SIZES)
+ENCODERS = ("lstm", "cnn", "average", "none")
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in PAIRED_ATTENTIONS]
 LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 40, 16]
 forms = pytest.mark.usefixtures("form")
@@ -24,7 +23,7 @@ TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
 
 
 def small(encoder, attention, outputs=3):
-    return random_paired(encoder, attention, 30, outputs, width=6, **SIZES[encoder])
+    return random_paired(encoder, attention, 30, outputs, width=6, **plain.SIZES[encoder])
 
 
 def question() -> tuple[paired.Paired, Documents]:

@@ -58,19 +58,6 @@ def most_attended_says(traces):
     return traces.contribution[traces.most_attended, 0] + traces.p
 
 
-def test_the_expectation_over_permutations_is_the_mean_over_all_orders():
-    """Beside a loop over documents and orders; documents of two to six items, of which none is left to chance."""
-    traces = toy_traces(classes=1, lengths=(2, 6, 3, 5, 4, 3))
-    expected = beside.over_permutations(traces, most_attended_says)
-    for document in range(len(traces)):
-        alone = traces.take([document])
-        values = []
-        for order in permutations(range(alone.lengths[0])):
-            permuted = dataclasses.replace(alone, score=alone.score[list(order)], gradient=None, leave_one_out=None)
-            values.append(most_attended_says(permuted)[0])
-        assert np.isclose(expected[document], np.mean(values))
-
-
 def test_a_long_document_is_permuted_at_random(monkeypatch):
     """Near the mean over all orders, the same whatever stands beside it, another for another seed."""
     traces = toy_traces(classes=1, lengths=(7, 3, 7, 9))

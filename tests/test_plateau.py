@@ -212,8 +212,3 @@ def test_planted_is_learnt_live(name):
     if name == "flan_none":
         again = obtain(run, train="fresh", progress=False)
         assert np.array_equal(again.traces.score, found.score)
-
-
-def test_han_on_uncut_planted_documents_is_refused():
-    with pytest.raises(AttnError, match="^train is not cut .*shortest_sentence=4"):
-        obtain(Run("planted", "han_none", options=(("n_train", 64),)), progress=False)

@@ -19,7 +19,6 @@ from attn_lab.runs import compute, packing, store, upkeep
 from attn_lab.runs.packing import compared_with
 from attn_lab.runs.results import AbsentRun, obtain
 from attn_lab.runs.run import BOUNDS, SEEDS, Run, as_dict, from_dict
-from attn_lab.runs.sweep import read_grid
 
 
 def test_key_reads_every_field_and_no_default():
@@ -139,19 +138,6 @@ def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsy
     assert again.record["seconds"]["train"] != first.record["seconds"]["train"]
     assert compute.compute(run, progress=False).record["seconds"]["train"] == again.record["seconds"]["train"]
     assert capsys.readouterr().err == ""
-
-
-def test_an_unwritable_weights_folder_leaves_no_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(store.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(AttnError, match="cannot write to .*disk full.*ATTN_CACHE"):
-        store.write_weights("toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
-    assert list((tmp_path / "cache" / "weights").iterdir()) == []
-
-
-def test_grid(tmp_path):
-    grid = tmp_path / "grid.yml"
-    grid.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
-    assert read_grid(grid) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
 
 
 KILLED_SWEEPS = """

@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 from spacy.symbols import ORTH
 from typer.testing import CliRunner
 
@@ -24,21 +23,11 @@ from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from attn_lab.runs import sentence, store
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
-from benchmarks.sentence_model import quantise
 
 STORE = store.find_archive()
 needs_model = pytest.mark.skipif(
     not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
 )
-
-
-@given(arrays(np.float32, array_shapes(max_dims=3), elements=st.floats(-8, 8, width=32)))
-def test_rounding_errs_by_half_a_step_and_keeps_the_shape(array):
-    quantised = quantise(array)
-    again = quantised.array()
-    step = quantised.scale.reshape(-1, *[1] * (array.ndim - 1))
-    assert quantised.values.dtype == np.int8 and again.shape == array.shape
-    assert (np.abs(again - array) <= step * 0.5001 + 1e-12).all()
 
 
 @needs_model

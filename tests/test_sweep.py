@@ -221,15 +221,3 @@ def test_what_yaml_would_read_otherwise_than_it_looks_is_refused(tmp_path, text,
     (tmp_path / "grid.yml").write_text(text)
     with pytest.raises(AttnError, match=told):
         sweep.read_grid(tmp_path / "grid.yml")
-
-
-def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
-    from pathlib import Path
-
-    folder = Path(__file__).parents[1] / "data" / "sweeps"
-    names = ("seeds", "uniform", "guides")
-    grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in names}
-    needed = {base for run in grids["guides"] for base in sweep.bases(run) if base.epochs}
-    assert needed <= set(grids["seeds"])
-    pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
-    assert pairs and all(run.base.seed == run.seed for run in pairs)
