@@ -2,10 +2,12 @@
 
 import hashlib
 import os
+import subprocess
 import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -18,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from attn_core.errors import AttnError
 from attn_core.traces import Traces
 from attn_lab.data import catalogue, encoding, files
 from attn_lab.runs import foreign, index, rows, store
@@ -107,6 +110,23 @@ def tables_of(results) -> tuple[pd.DataFrame, pd.DataFrame]:
         numbers.append(pa.table(columns))
     values = pa.concat_tables(numbers).unify_dictionaries().to_pandas()
     return index.sifted(pd.concat(runs[1:] or runs, ignore_index=True), {}), values
+
+
+def python(*words, folder=None, **environment) -> str:
+    """What a Python of its own prints, which must end well."""
+    command = [sys.executable, *map(str, words)]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@contextmanager
+def refused(told: str = ""):
+    """What is done within it ends in an AttnError of one line that says so, a regular expression."""
+    with pytest.raises(AttnError, match=told) as error:
+        yield error
+    assert "\n" not in str(error.value)
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -15,13 +13,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import toy_pairs, toy_traces
+from conftest import python, refused, toy_pairs, toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called, first_run
 
 from attn_book import derived, play
-from attn_core.errors import AttnError, Damaged
+from attn_core.errors import Damaged
 from attn_core.traces import round_mantissa
 from attn_lab.data.order import fixed_order
 from attn_lab.runs import index, packing, rows, sentence, store, upkeep
@@ -99,7 +97,7 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_whole_are_refu
     _, _, traces = toy()
     told = tables_of(RECORD | {"accuracy": 0.123})
     store.write(tmp_path, "toy", told, traces)
-    with pytest.raises(AttnError, match="record says accuracy"):
+    with refused("record says accuracy"):
         upkeep.verify(tmp_path, "toy")
     for text, reason in ((json.dumps(RECORD | {"key": "other"}), "holds key 'other'"), ("{", "unreadable")):
         store.write(tmp_path, "toy", {"runs": pa.table({"key": ["toy"], "record": [text]})}, traces)
@@ -118,7 +116,7 @@ def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkey
     upkeep.merge(tmp_path, "sst", tables, {base.key: store.traces_bytes(traces.take([1, 2, 4]))})
     packing.same_as_archived(base, traces.take([5, 4, 3, 2, 1, 0]))  # in any order, and more than the archived ones
     other = dataclasses.replace(traces, score=toy_traces(seed=1).rounded().score)
-    with pytest.raises(AttnError, match=f"{base.key} became another model here .*--fresh"):
+    with refused(f"{base.key} became another model here .*--fresh"):
         packing.same_as_archived(base, other)
 
 
@@ -288,8 +286,7 @@ def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(
 def test_posix_alone_has_fcntl():
     """Nothing of this package is imported for reading that other systems lack."""
     code = "import sys; sys.modules['fcntl'] = None; import attn_lab; print(attn_lab.numbers('accuracy').shape[0] > 9)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "True", done.stderr
+    assert python("-c", code) == "True\n"
 
 
 REAL = store.find_archive()

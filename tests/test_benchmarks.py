@@ -1,6 +1,5 @@
 """What `make bench` times does the work it says, and the stored tables of cost count it."""
 
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import python
 from plain_network import random_documents, random_model
 
 from attn_core.experiments import draws as random
@@ -24,7 +24,7 @@ from benchmarks import bench_vectors, measured, on_device, plain, speed
 def traces():
     """Of 70 texts in three batches."""
     documents = random_documents(np.random.default_rng(0).integers(2, 14, 70), 60)
-    return trace(random_model("lstm", "tanh", 60, width=12, hidden=8), documents, progress=False)
+    return trace(random_model("lstm", "tanh", 60, width=12, hidden=8), documents)
 
 
 def test_the_plain_experiments_find_what_ours_find(traces):
@@ -34,9 +34,7 @@ def test_the_plain_experiments_find_what_ours_find(traces):
     apart = plain.permutation(traces, 2000) - permutation(traces, 2000)["median_change"]
     assert np.abs(apart).max() < 0.03 and np.abs(apart).mean() < 0.004
     starts = 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, 5)
-    np.testing.assert_allclose(
-        plain.search(traces, starts, 20), search(traces, starts=starts, steps=20, progress=False), atol=1e-4
-    )
+    np.testing.assert_allclose(plain.search(traces, starts, 20), search(traces, starts=starts, steps=20), atol=1e-4)
     items = speed.items(40, 9)
     ranks = np.argsort(np.argsort(-items.attention.reshape(40, 9))).reshape(1, -1)
     assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
@@ -68,8 +66,7 @@ def test_a_device_is_measured_where_torch_is_and_the_book_is_not():
     absent = ["pydantic", "sklearn", "matplotlib", "attn_book"]
     code = f"import runpy, sys; sys.modules |= dict.fromkeys({absent}); sys.argv[1:] = ['--device', 'cuda', '--help']"
     code = f"{code}; runpy.run_module('benchmarks', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "--to" in done.stdout, done.stderr
+    assert "--to" in python("-c", code)
 
 
 def test_numbers_that_one_side_lacks_are_infinitely_far(traces):

@@ -19,10 +19,10 @@ import nbformat
 import psutil
 import pytest
 import yaml
+from conftest import refused
 from miniature import FRONT, WAITING, WIDE
 
 from attn_build import build, rendering, running, sources
-from attn_core.errors import AttnError
 from attn_lab.runs import upkeep
 
 ROOT = Path(__file__).parents[1]
@@ -117,9 +117,7 @@ def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path)
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
     root = small_book(tmp_path)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
-    with pytest.raises(
-        AttnError, match="^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"
-    ):
+    with refused("^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"):
         running.execute("waiting", root=root)
     assert not (root / "_build").exists(), "nothing to look into"
 

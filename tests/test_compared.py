@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
+from conftest import refused, toy_traces
 from plain_network import random_documents, random_model
 
 from attn_core.documents import UNKNOWN
-from attn_core.errors import AttnError
 from attn_core.experiments.single import logits_without
 from attn_core.traces import sigmoid
 from attn_core.tracing import trace
@@ -56,7 +55,7 @@ def test_importances_by_hand():
     np.testing.assert_allclose(other["state"], found["state"])
     assert other["gradient"].tolist() == [-0.3, 0.1] and other["deletion"].tolist() == [-0.2, 0.1]
     assert "deletion" not in importances(replace(two_words(), leave_one_out=None))
-    with pytest.raises(AttnError, match="3 logits"):
+    with refused("3 logits"):
         importances(toy_traces(classes=3))
 
 
@@ -81,7 +80,7 @@ def test_without_context_a_state_is_its_word():
     for encoder in ("average", "lstm"):
         documents = random_documents(np.array([4, 9, 5, 12]), 40)
         model = random_model(encoder, "tanh", 40)
-        traces = trace(model, documents, progress=False)
+        traces = trace(model, documents)
         words = bench_compared.erased(model, documents, traces).set_index(["measure", "statistic"])["value"]
         states = compared(traces).query("other == ''").set_index(["measure", "statistic"])["value"]
         lost[encoder] = (words - states).abs().max()
@@ -94,13 +93,13 @@ def test_without_context_a_state_is_its_word():
 def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
     documents = random_documents(np.array([4, 9]), 40)
     model = random_model("lstm", "tanh", 40)
-    traces = trace(model, documents, progress=False)
+    traces = trace(model, documents)
     one = bench_compared.each_hidden(model, documents, traces)
     left = np.ones(len(one), bool)
     left[5] = False  # the second word of the second text
     alone = bench_compared.hidden(documents, left)
     assert alone.ids[documents.offsets[1] + 2] == UNKNOWN and (alone.ids != documents.ids).sum() == 1
-    p = trace(model, alone, progress=False).p
+    p = trace(model, alone).p
     assert p[0] == pytest.approx(traces.p[0]) and p[1] - traces.p[1] == pytest.approx(one[5], abs=1e-6)
 
 

@@ -86,19 +86,6 @@ def test_a_padded_text_ends_in_pads():
     assert lengths.tolist() == [5, 3] and ids.dtype == np.int64
 
 
-def test_texts_are_taken_with_their_second_texts_and_answers():
-    second = documents([1, 2, 1])
-    answers = {"answer_ids": np.array([0, 2, 1], np.int32), "answer_offsets": np.array([0, 2, 2, 3])}
-    pairs = replace(documents([2, 1, 3]), query_ids=second.ids, query_offsets=second.offsets, **answers)
-    taken = pairs.take([2, 0])
-    assert taken.doc_ids.tolist() == taken.queries.doc_ids.tolist() == [1002, 1000]
-    assert taken.ids.tolist() == [2, 7, 8, 9, 3, 2, 4, 5, 3] and taken.labels.tolist() == [0, 0]
-    assert taken.query_ids.tolist() == [2, 7, 3, 2, 4, 3]
-    assert taken.allowed(3).tolist() == [[False, True, False], [True, False, True]]
-    assert pairs.take(np.array([True, False, True])).doc_ids.tolist() == [1000, 1002]
-    assert second.allowed(3) is None
-
-
 @given(
     st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 9)
 )

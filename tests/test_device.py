@@ -22,7 +22,7 @@ from attn_lab.runs import families
 from attn_lab.runs.run import Run
 
 TEXTS = random_documents(np.array([1, 2, 5, 9, 9]), 60)
-PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60)
+PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60, answers=True)
 SENTENCES = plain_hierarchical.documents([[3, 2], [4], [1, 5, 2], [2, 2]])
 
 
@@ -51,26 +51,26 @@ def assert_alike(found, expected, atol):
 def test_every_tensor_of_a_reading_is_made_on_the_models_device(name):
     """Here the model's device is the CPU and torch's default another one, whose tensors mix with no others."""
     model, documents = MODELS[name]
-    expected = trace(model, documents, progress=False)
+    expected = trace(model, documents)
     with torch.device("meta"):
-        found = trace(model, documents, progress=False)
+        found = trace(model, documents)
     assert_alike(found, expected, 1e-5)
 
 
 @ALL
 def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     model, documents = MODELS[name]
-    expected = trace(model, documents, progress=False)
+    expected = trace(model, documents)
     rows = np.random.default_rng(0).permutation(len(documents))
-    assert_alike(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), expected, 1e-5)
+    assert_alike(trace(model, documents.take(rows)).take(np.argsort(rows)), expected, 1e-5)
     for place, value in ((tracing.BUDGETS, (3, 20, 20)), (texts.DELETION_TOKENS, 20)):
         monkeypatch.setitem(place, "cpu", value)
     monkeypatch.setattr(items, "WORDS", 9)
     monkeypatch.setattr(items, "DOCUMENTS", 2)
-    small = trace(model, documents, progress=False)
+    small = trace(model, documents)
     assert_alike(small, expected, 1e-5)
     with device.threads(3):
-        threaded = trace(model, documents, progress=False)
+        threaded = trace(model, documents)
         with ThreadPoolExecutor(1) as pool:  # this thread and later ones keep the setting
             assert torch.get_num_threads() == pool.submit(torch.get_num_threads).result() == 3
     assert_alike(threaded, small, 0.0)
@@ -83,15 +83,15 @@ on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU
 @ALL
 def test_gpu_equals_cpu(name):
     model, documents = MODELS[name]
-    found = trace(copy.deepcopy(model).cuda(), documents, progress=False)
-    assert_alike(found, trace(model, documents, progress=False), 1e-4)
+    found = trace(copy.deepcopy(model).cuda(), documents)
+    assert_alike(found, trace(model, documents), 1e-4)
 
 
 @on_a_gpu
 @pytest.mark.parametrize("steps", [2, 3, 4, 30])
 @pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
 def test_a_search_takes_as_many_steps_where_a_graph_repeats_them(name, steps, monkeypatch):
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    traces = trace(*MODELS[name], leave_one_out=False)
     found = []
     for place in ("cpu", "cuda"):
         monkeypatch.setenv("ATTN_DEVICE", place)
@@ -166,7 +166,7 @@ def test_gradients_are_taken_outside_cudnn(name, monkeypatch):
         return gradient_of(*arguments, **named)
 
     monkeypatch.setattr(torch.autograd, "grad", recorded)
-    trace(*MODELS[name], progress=False)
+    trace(*MODELS[name])
     assert within and not any(within)
     assert torch.backends.cudnn.enabled
 
@@ -174,7 +174,7 @@ def test_gradients_are_taken_outside_cudnn(name, monkeypatch):
 @pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
 def test_a_search_is_made_on_the_device_and_does_not_depend_on_how_a_device_lays_out_its_blocks(name, monkeypatch):
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    traces = trace(*MODELS[name], leave_one_out=False)
     expected = search(traces, k=2, steps=30)
     monkeypatch.setitem(fast_search.ROUNDED, "cpu", fast_search.ROUNDED["cuda"])
     monkeypatch.setitem(fast_search.AXIS, "cpu", fast_search.AXIS["cuda"])

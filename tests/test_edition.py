@@ -2,7 +2,6 @@
 
 import re
 import statistics
-from functools import cache
 from pathlib import Path
 from time import monotonic
 
@@ -21,30 +20,8 @@ HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WIDTH, TEN, VISIBLE = 72, 10, 25
 
 
-@cache
-def parts(page: str) -> tuple[str, list, list]:
-    """Prose without mark-up, visible and hidden code cells of a page."""
-    cells = sources.read_source(sources.locate(page, ROOT)[1]).cells
-    prose = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    prose = re.sub(r"```bash.*?```|\$\$.*?\$\$|<[^>]*>", " ", prose, flags=re.DOTALL)
-    prose = re.sub(r"^\([\w-]+\)=$|^:.*$|^```.*$|\{[\w:,-]+\}`[^`]*`", " ", prose, flags=re.MULTILINE)
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    hidden = [bool(HIDDEN & set(cell.metadata.get("tags", []))) for cell in code]
-    pick = lambda want: [cell.source for cell, is_hidden in zip(code, hidden, strict=True) if is_hidden == want]
-    return prose, pick(False), pick(True)
-
-
 def lines(cells: list[str]) -> list[str]:
     return [line for cell in cells for line in cell.splitlines() if line.strip()]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_computes_its_experiment(page):
-    _, visible, hidden = parts(page)
-    assert not [line for line in lines(visible) if len(line) > WIDTH]
-    code = "\n".join(visible + hidden)
-    assert re.search("attn_(core|lab)", code) and "traces" in code, "computes its experiment"
-    assert "expect(" in code, "sentences that hang on numbers have guards"
 
 
 def visible_cells(page: str) -> list[tuple[str, str, bool]]:
@@ -72,16 +49,8 @@ def test_ten_lines_are_ten_and_print_their_number(page):
 def test_a_page_of_the_chain_is_plain(page):
     text = sources.pages(ROOT)[page].read_text(encoding="utf-8")
     assert "attn-lead" in text, "the answer in a sentence"
-    prose, visible, _ = parts(page)
-    assert not [line for line in lines(visible) if len(line) > WIDTH]
-    assert not LEGAL.findall(re.sub(FOLDED, " ", prose)), "only in marks and folds"
+    assert not [line for line in lines([code for _, code, _ in visible_cells(page)]) if len(line) > WIDTH]
     assert "figure:" not in text, "figures are drawn by figures.show, which takes an alternative text"
-
-
-LEGAL = re.compile(r"second-hand|recollection|had been seen|59,998")
-FOLDED = re.compile(
-    r"^:::+\{admonition\}[^\n]*\n:class:[^\n]*dropdown.*?^:::+$|^```\{solution.*?^```$", re.MULTILINE | re.DOTALL
-)
 
 
 @pytest.mark.slow

@@ -6,9 +6,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_pairs, toy_traces
+from conftest import refused, toy_pairs, toy_traces
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.removal import (
     NEVER,
@@ -149,7 +148,7 @@ def test_a_document_is_removed_alike_in_any_company_be_it_of_3000_items_or_of_on
 
 
 def test_what_cannot_be_erased_is_refused():
-    with pytest.raises(AttnError, match="text pairs"):
+    with refused("text pairs"):
         removals(toy_pairs())
 
 

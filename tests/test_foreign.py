@@ -1,18 +1,15 @@
 """Corpora, encoders and attentions of the user's: kept under their version, and without one not at all."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import python, refused
 from test_extending import ROOT, examples
 from tiny_runs import called, first_run, pack_run
 
 from attn_book import derived
-from attn_core.errors import AttnError
 from attn_core.models import attention, classifier, encoders
 from attn_lab.data import arrays, catalogue, encode, encoding
 from attn_lab.data.prepared import Prepared, Texts
@@ -67,15 +64,15 @@ def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
     run = Run("mine", "average", epochs=1)
     for word in ("good", "fine"):
         words(word).to_csv(path, index=False)
-        result = obtain(run, "auto", progress=False)
+        result = obtain(run, "auto")
         assert result.source == "trained" and word in encode("mine").vocabulary
         assert "the corpus 'mine' is registered without version=, so its runs are not kept" in capsys.readouterr().err
     assert not list((tmp_path / "cache").glob("arrays/*")) + list((tmp_path / "cache").glob("weights/*"))
     assert not store.cache_store().exists() or not store.keys(store.cache_store())
     guided = replace(run, attention="given", guide="own", base=run)
-    assert obtain(guided, "auto", progress=False).source == "trained", "nor of what builds on it"
-    with pytest.raises(AttnError, match="corpus 'mine' is registered without version=.*a sweep keeps its runs"):
-        sweep.sweep([guided], progress=False)
+    assert obtain(guided, "auto").source == "trained", "nor of what builds on it"
+    with refused("corpus 'mine' is registered without version=.*a sweep keeps its runs"):
+        sweep.sweep([guided])
 
 
 def test_a_further_seed_is_packed_beside_a_first_one_that_was_never_read(tmp_path, monkeypatch):
@@ -83,7 +80,7 @@ def test_a_further_seed_is_packed_beside_a_first_one_that_was_never_read(tmp_pat
     (tmp_path / "archive").mkdir()
     register(lambda: of_table(words("good")), version="1")
     run = Run("mine", seed=50)
-    obtain(run, "auto", progress=False)
+    obtain(run, "auto")
     pack_run(run)
     table = store.rows_of(tmp_path / "archive", "against", run.key)
     assert "deletion_jsd" in table and table["deletion_jsd"].between(0, np.log(2)).all()
@@ -123,20 +120,20 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
     check("IT", 4)
     assert "FINE" not in encode("mine").vocabulary
     file.unlink()
-    with pytest.raises(AttnError, match="mine/train.parquet is missing: corpus 'mine' needs train.parquet; add it"):
+    with refused("mine/train.parquet is missing: corpus 'mine' needs train.parquet; add it"):
         encode("mine")
     file.parent.rmdir()
-    with pytest.raises(AttnError, match="no data for corpus 'mine': set ATTN_DATA to a folder with mine/train.parquet"):
+    with refused("no data for corpus 'mine': set ATTN_DATA to a folder with mine/train.parquet"):
         encode("mine")
 
 
 def test_names_of_the_package_are_refused():
-    with pytest.raises(AttnError, match="^the corpus 'sst' is the package's own"):
+    with refused("^the corpus 'sst' is the package's own"):
         register(lambda: of_table(words("good")), name="sst")
-    with pytest.raises(AttnError, match="^the encoder 'average' is the package's own"):
+    with refused("^the encoder 'average' is the package's own"):
         foreign.register_encoder("average", encoders.Average)
     for name in ("tanh", "given"):
-        with pytest.raises(AttnError, match=f"^the attention '{name}' is the package's own"):
+        with refused(f"^the attention '{name}' is the package's own"):
             foreign.register_attention(name, attention.Additive)
 
 
@@ -161,9 +158,9 @@ def test_an_attention_of_ones_own():
 
     foreign.register_attention("sharp", Sharp, version="1")
     run = Run("planted", "average", "sharp", epochs=1, options=(("n_train", 100), ("n_test", 20)))
-    assert obtain(run, progress=False).record["accuracy"] > 0 and obtain(run).source == "cache"
+    assert obtain(run).record["accuracy"] > 0 and obtain(run).source == "cache"
     assert "sharp" not in Run("planted", "average").key
-    with pytest.raises(AttnError, match="unknown attention 'blunt'; known: tanh, dot, uniform, given, cls, sharp"):
+    with refused("unknown attention 'blunt'; known: tanh, dot, uniform, given, cls, sharp"):
         Run("planted", "average", "blunt")
 
 
@@ -179,11 +176,7 @@ def test_a_registered_corpus_is_the_same_run_in_another_process():
     here = {"__name__": "__main__", "seed": 10, "epochs": 2}
     exec(cell, here)
     code = f"seed, epochs = 10, 2\n{cell}\nprint(own.key)"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == [here["own"].key], done.stderr[-1500:]
+    assert python("-c", code, folder=ROOT, PYTHONPATH=str(ROOT)).split() == [here["own"].key]
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from conftest import refused
 from scorecard_runs import result_of, seeds_of
 from tiny_runs import called, first_run, tiny
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
-from attn_core.errors import AttnError
 from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import index, rows, store, upkeep
 from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
 from attn_lab.runs.results import obtain
-from attn_lab.runs.run import SEEDS
+from attn_lab.runs.run import SEEDS, Run
 
 first_runs = index.runs
 first_numbers = index.numbers
@@ -39,10 +39,10 @@ def test_student_interval_by_hand():
 
 def test_a_seed_that_stands_twice_is_an_error():
     rows = pd.DataFrame({"encoder": ["lstm", "cnn"], "seed": [10, 10], "value": [0.1, 0.3]})
-    with pytest.raises(AttnError, match="seed 10 stands twice"):
+    with refused("seed 10 stands twice"):
         over_seeds(rows)
     assert over_seeds(rows, "encoder")["mean"].tolist() == [0.1, 0.3]
-    with pytest.raises(AttnError, match="no column 'encodr'"):
+    with refused("no column 'encodr'"):
         over_seeds(rows, "encodr")
     assert over_seeds(rows[:0], "encoder").empty
 
@@ -113,7 +113,7 @@ def few(stored):
         result_of(seed=10, values={TAU: 0.7}, fraction=0.25, selection="test"),
         result_of(seed=7, values={TAU: 0.6}),
     ]
-    others = [by_record(adversary_of("sst", 10, 1e-3), 0.7, 0.3, 0.05), by_record(guide_run("sst", "own", 10), 0.75)]
+    others = [by_record(adversary_of(10, 1e-3), 0.7, 0.3, 0.05), by_record(guide_run(10, Run("sst", seed=10)), 0.75)]
     imdb = [result_of("imdb", values={(TAU, "1"): 0.2, TAU: 0.3})]
     return stored(seeds_of(count=3, values={TAU: 0.5, "accuracy": 0.8}), variants, others, imdb)
 
@@ -222,7 +222,7 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
 
 def test_what_a_reader_trained_has_numbers():
     """Those that take seconds, as soon as it is stored: without searching adversaries."""
-    obtain(tiny(), progress=False)
+    obtain(tiny())
     row = index.numbers("single_state_agreement", "mean", source="cache", corpus="planted", variant="any").iloc[0]
     traces = obtain(tiny()).traces
     assert (
@@ -248,7 +248,7 @@ def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "find_archive", lambda: None)
-    with pytest.raises(AttnError, match="nothing is stored"):
+    with refused("nothing is stored"):
         first_runs()
 
 
@@ -310,5 +310,5 @@ def test_of_a_measure_with_and_without_parameters_those_without_are_meant():
     ],
 )
 def test_an_old_name_is_refused_with_the_new_one(old, new):
-    with pytest.raises(AttnError, match=f"'{new}'"):
+    with refused(f"'{new}'"):
         first_numbers(old)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from conftest import refused
 from plain_network import (
     SIZES,
     random_documents,
@@ -16,7 +17,6 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_core.documents import pad
-from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
@@ -81,12 +81,12 @@ def test_widths_are_the_papers():
 
 def test_unknown_names_and_vectors_that_are_not_finite_are_refused():
     vectors = np.zeros((5, 3), np.float32)
-    with pytest.raises(AttnError, match="known: lstm, cnn, average, none"):
+    with refused("known: lstm, cnn, average, none"):
         build("LSTM", "tanh", vectors)
-    with pytest.raises(AttnError, match="known: tanh, dot, uniform"):
+    with refused("known: tanh, dot, uniform"):
         build("lstm", "", vectors)
     vectors[3, 1] = np.nan
-    with pytest.raises(AttnError, match="at 3, 1"):
+    with refused("at 3, 1"):
         build("lstm", "tanh", vectors)
 
 
@@ -100,7 +100,7 @@ def test_training_ends_once_nothing_can_be_better(monkeypatch):
     def epochs(values):
         left = iter(values)
         monkeypatch.setattr(jain, "roc_auc", lambda *_: next(left))
-        trained = jain.JainWallace(epochs=5).train(untrained(data), data.splits, 0, progress=False)
+        trained = jain.JainWallace(epochs=5).train(untrained(data), data.splits, 0)
         return len(trained.history)
 
     dev_and_test = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5]  # the first epoch does not count; both at 1 after the third
@@ -141,7 +141,6 @@ def test_hooks_are_called_once_an_epoch_a_batch_and_a_training():
         start=recorder.start,
         transform=recorder.transform,
         penalty=recorder,
-        progress=False,
     )
     assert recorder.fresh == before
     assert recorder.parameters[0].item() < 1, "what a penalty has is trained"
@@ -194,7 +193,7 @@ def test_the_penalty_on_attention_to_secret_words_by_hand():
 
 @pytest.mark.parametrize("fields", [{"corpus": "sst"}, {"attention": "uniform"}, {"tie": 1.0, "encoder": "lstm"}])
 def test_what_cannot_be_hidden_is_refused(fields):
-    with pytest.raises(AttnError, match="hide goes with planted texts"):
+    with refused("hide goes with planted texts"):
         Run(**{"corpus": "planted", "hide": 1.0} | fields)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import sentences
+from conftest import refused
 from test_extending import EXPECTED
 
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
-from attn_core.errors import AttnError
 from attn_lab import Run, obtain
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +92,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("page", "values", "message"), REFUSED)
 def test_what_a_text_or_a_model_does_not_have_is_refused_in_one_line(page, values, message, monkeypatch):
-    with pytest.raises(AttnError, match=message):
+    with refused(message):
         sentences.run_here(sources.convert(page, ROOT), values, monkeypatch)
 
 

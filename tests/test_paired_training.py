@@ -45,9 +45,9 @@ def fresh(encoder="cnn", attention="dot") -> paired.Paired:
 @pytest.mark.parametrize("attention", ["tanh", "dot"])
 def test_training_learns_what_only_the_query_tells(attention):
     model, data = fresh(attention=attention), encoded()
-    trained = JainWallace(epochs=20, batch=50, learning_rate=3e-3).train(model, data.splits, 1, progress=False)
+    trained = JainWallace(epochs=20, batch=50, learning_rate=3e-3).train(model, data.splits, 1)
     best = paired.from_arrays("cnn", attention, trained.weights["dev"])
-    traces = trace(best, data.splits["test"], progress=False)
+    traces = trace(best, data.splits["test"])
     assert (traces.predicted == traces.label).mean() == accuracy(best, data.splits["test"]) > 0.95
     # The story has three places; a model that did not read the question could not beat the share of its best guess.
     other = data.splits["test"].take(np.arange(200))
@@ -64,7 +64,7 @@ def test_training_is_one_adam_on_mean_cross_entropy():
     data = encoded()
     data = replace(data, splits={name: part.take(np.arange(40)) for name, part in data.splits.items()})
     model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
-    trained = JainWallace(epochs=1, batch=40, decay=0.1).train(model, data.splits, 0, progress=False)
+    trained = JainWallace(epochs=1, batch=40, decay=0.1).train(model, data.splits, 0)
     optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
     logits = twin(**inputs(twin, data.splits["train"], np.arange(40)))
     loss = nn.functional.cross_entropy(logits, torch.as_tensor(data.splits["train"].labels))
@@ -79,7 +79,7 @@ def test_training_is_one_adam_on_mean_cross_entropy():
 
 def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
     data = encoded()
-    trained = JainWallace(epochs=6, batch=50, learning_rate=3e-3).train(fresh(), data.splits, 1, progress=False)
+    trained = JainWallace(epochs=6, batch=50, learning_rate=3e-3).train(fresh(), data.splits, 1)
     for selection in ("dev", "test"):
         values = [row[f"{selection}_accuracy"] for row in trained.history]
         model = paired.from_arrays("cnn", "dot", trained.weights[selection])

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import plain
 import pytest
-from conftest import KINDS, toy_traces
+from conftest import KINDS, refused, toy_traces
 from test_adversarial import one
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.permutation import permutation
 
@@ -72,5 +71,5 @@ def test_purposes_and_documents_have_streams_of_their_own():
 
 
 def test_no_draw_is_refused():
-    with pytest.raises(AttnError, match="from 1"):
+    with refused("from 1"):
         permutation(toy_traces((2, 3)), count=0)

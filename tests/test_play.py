@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import toy_traces
+from conftest import refused, toy_traces
 
 from attn_book import play
-from attn_core.errors import AttnError
 from attn_core.experiments.adversarial import ceiling
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.removal import removals
@@ -222,7 +221,7 @@ def test_a_deleted_word_gets_no_weight_by_a_shuffle():
 
 
 def test_another_sentence_is_refused_in_one_line():
-    with pytest.raises(AttnError, match="is not stored; name one of"):
+    with refused("is not stored; name one of"):
         play.widget("move", ["a film that nobody stored"])
 
 

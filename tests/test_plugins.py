@@ -2,12 +2,11 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from conftest import python
 from tiny_runs import called
 
 from attn_build import sources
@@ -41,9 +40,7 @@ def test_a_page_knows_them(plugins, tmp_path):
         nbformat.v4.new_code_cell("from attn_lab import Run\nprint(Run('weather', 'gated').family)"),
     ]
     nbformat.write(notebook, source)
-    command = [sys.executable, "-m", "papermill", str(source), str(page), "--cwd", str(ROOT), "--no-progress-bar"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    python("-m", "papermill", source, page, "--cwd", ROOT, "--no-progress-bar")
     assert nbformat.read(page, as_version=4).cells[-1].outputs[0].text == "text\n"
 
 

@@ -3,12 +3,11 @@
 import ast
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import sentences
+from conftest import python
 from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE, executed
 
@@ -68,10 +67,7 @@ def test_every_import_of_every_page_does_without(reading):
                 nodes = [node for node in every if type(node) in (ast.Import, ast.ImportFrom)]
                 lines |= {ast.unparse(node): name for node in nodes}
     assert len(lines) > 50
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    python("-c", "\n".join(lines), folder=ROOT)
 
 
 @pytest.mark.parametrize("page", executed([*ELSEWHERE, "extending"]))
@@ -105,5 +101,5 @@ def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch)
     derived.searched.cache_clear()
     stored, rows = derived.searched(corpus), derived.classifiers(corpus)
     few = store.read(store.archive_folder(), rows.set_index("seed")["key"][10]).traces.take(range(0, 100, 20))
-    found = beside.per_search(few, search(few, progress=False)).set_index("doc_id")
+    found = beside.per_search(few, search(few)).set_index("doc_id")
     assert found.sub(stored.set_index("doc_id").loc[found.index, found.columns]).abs().to_numpy().max() < CLOSE_SEARCHED

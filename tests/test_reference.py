@@ -1,13 +1,12 @@
 """The page of public names, and that of licences: what they name is there."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pydata_sphinx_theme
 import yaml
 from bs4 import BeautifulSoup
+from conftest import python
 
 import attn_lab
 from attn_build import reference
@@ -26,9 +25,7 @@ def test_every_public_name_has_its_entry(tmp_path):
         "extensions = ['myst_parser', 'attn_build.reference', 'sphinx.ext.napoleon']\n"
         + "".join(f"{name} = {value!r}\n" for name, value in OPTIONS.items() if name.startswith("autodoc_"))
     )
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "html")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    python("-m", "sphinx", "-q", "-W", "-b", "html", tmp_path, tmp_path / "html")
     page = BeautifulSoup((tmp_path / "html" / "index.html").read_text(encoding="utf-8"), "html.parser")
     for name in attn_lab.__all__:
         entry = page.find(id=f"attn_lab.{name}")

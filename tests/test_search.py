@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import KINDS, kinds, plainly, toy_traces
+from conftest import KINDS, kinds, plainly, refused, toy_traces
 from test_adversarial import one
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.search import paper_diversity, search, select
 from attn_core.measures import jsd
@@ -62,7 +61,7 @@ def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_
     ],
 )
 def test_bad_search_options_are_named(options, message):
-    with pytest.raises(AttnError, match=message):
+    with refused(message):
         search(toy_traces((3,)), **options)
 
 

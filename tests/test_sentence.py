@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.symbols import ORTH
 from typer.testing import CliRunner
 
 from attn_core.documents import Documents
-from attn_core.errors import AttnError
 from attn_core.models.classifier import from_arrays
 from attn_core.tracing import trace
 from attn_lab.cli import app
@@ -53,7 +53,7 @@ def test_one_word_as_json_knows_no_nan():
 
 def test_missing_model_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
-    with pytest.raises(AttnError, match="git checkout"):
+    with refused("git checkout"):
         sentence.load()
 
 
@@ -65,7 +65,7 @@ def test_the_model_reads_as_torch_does(words):
     ids = np.random.default_rng(words).integers(4, len(told["words"]), words + 2).astype(np.int32)
     ids[words // 2 + 1] = ids[words // 2]
     text = Documents(ids, np.array([0, words + 2]), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    mine, theirs = sentence.traced(arrays, ids), trace(from_arrays("lstm", "tanh", arrays), text, progress=False)
+    mine, theirs = sentence.traced(arrays, ids), trace(from_arrays("lstm", "tanh", arrays), text)
     for name in ("p", "score", "contribution", "gradient", "leave_one_out"):
         np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), atol=1e-5, err_msg=name)
         assert getattr(mine, name).dtype == getattr(theirs, name).dtype
@@ -106,7 +106,7 @@ def test_contractions_are_those_of_spacy():
 
 def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     run = Run("planted", "average", epochs=1, options=(("n_train", 100), ("n_test", 20)))
-    stored = obtain(run, train="fresh", progress=False).traces
+    stored = obtain(run, train="fresh").traces
     assert sentence.trained_here(run.key) == run
     data = encode("planted", **dict(run.options))
     first = data.splits["test"].take([0])
@@ -115,7 +115,7 @@ def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     assert table.token.tolist() == words and table.known.all()
     assert told["p"] == pytest.approx(stored.p[0], abs=2e-3)  # the store keeps twelve bits
     assert table.attention.to_numpy() == pytest.approx(stored.attention[: len(words)], abs=1e-3)
-    with pytest.raises(AttnError, match="is not in the cache"):
+    with refused("is not in the cache"):
         sentence.trained_here("planted-none")
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from conftest import refused
 from test_plugins import plugins  # noqa: F401  (a fixture)
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
@@ -19,7 +20,7 @@ from attn_lab.runs.run import Run
 
 def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys):
     path = grid(tmp_path, "[0, 1, 2]")
-    obtain(tiny(1), progress=False)
+    obtain(tiny(1))
     monkeypatch.setattr("sys.argv", ["attn_core", "sweep", path, "--dry-run"])
     with pytest.raises(SystemExit) as stop:
         main()
@@ -50,19 +51,19 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.plan([untrained]) == {replace(base, epochs=0): False, untrained: True}
     assert list(sweep.plan([swapped, base])) == [base, further, swapped]
     assert sweep.plan([guided(base=adversary)]) == {base: False, adversary: False, guided(base=adversary): True}
-    assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
+    assert sweep.sweep([guided(base=adversary), own]) == {}
     assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
     assert sweep.has_weights(base) and sweep.has_weights(adversary)
     assert sweep.plan([swapped, own]) == {further: False, swapped: True}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
-    obtain(base, progress=False)
+    obtain(base)
     packing.prepare(base)
     packing.adopt(base.key)
     packed = store.rows_of(tmp_path / "archive", "runs", base.key)
     store.weights_file(base.key).unlink()
     again = replace(own, words="rank")
     assert sweep.plan([base, again], pack=True) == {base: False, again: True}
-    assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
+    assert sweep.sweep([base, again], pack=True) == {} and sweep.has_weights(base)
     pd.testing.assert_frame_equal(store.rows_of(tmp_path / "archive", "runs", base.key), packed)
     assert store.keys(tmp_path / "archive") == sorted([base.key, again.key])
 
@@ -72,7 +73,7 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
     (tmp_path / "archive").mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     run = tiny(10)
-    obtain(run, progress=False)
+    obtain(run)
     packing.prepare(run)
     hidden = packing.packed_store().rename(tmp_path / "hidden")
     appears = threading.Timer(0.5, lambda: hidden.rename(packing.packed_store()))
@@ -81,7 +82,7 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
     appears.join()
     assert store.keys(tmp_path / "archive") == [run.key]
     monkeypatch.setattr(packing, "VISIBLE_SECONDS", 0.3)
-    with pytest.raises(AttnError, match=f"{tiny(50).key}.*repeat the sweep"):
+    with refused(f"{tiny(50).key}.*repeat the sweep"):
         packing.adopt(tiny(50).key)
 
 
@@ -96,7 +97,7 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
 
     monkeypatch.setattr(compute, "trained", trained)
     base = tiny(10)
-    failures = sweep.sweep([guided(base=base), tiny(50)], progress=False)
+    failures = sweep.sweep([guided(base=base), tiny(50)])
     assert tried == [base.key, tiny(50).key]
     assert failures[base.key] == "AttnError: no memory"
     assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
@@ -128,7 +129,7 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     seconds = [store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in runs]
     assert seconds[3] == seconds[4], "both selections are of one training, not of two side by side"
     monkeypatch.setattr(sweep, "side_by_side", None)  # nothing left to do: no process is started
-    assert sweep.sweep(runs, jobs=2, progress=False) == {}
+    assert sweep.sweep(runs, jobs=2) == {}
 
 
 OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epochs", "1", "--seed", "3"]
@@ -172,14 +173,14 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert status == 1 and f"the runs of 'sst' in {tmp_path / 'archive'} were trained on data {second[:12]}" in out
     assert data() == second, "refused before it was trained"
     with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
-        obtain(run, progress=False)
+        obtain(run)
     assert not called(monkeypatch, capsys, "run", *OWN)[0] and data() == first
     other = Run("sst", "average", vectors="random", epochs=1, seed=4)
-    obtain(other, train="auto", progress=False)
+    obtain(other, train="auto")
     assert index.runs(key="any", vectors="any", epochs="any", seed="any")["key"].tolist() == [run.key]
     assert f"other data than the archive's: {other.key}\n" in capsys.readouterr().err
     monkeypatch.delenv("ATTN_DATA")
-    assert obtain(run, progress=False, traces=False).source == "archive", "an archived run needs no data"
+    assert obtain(run, traces=False).source == "archive", "an archived run needs no data"
     shutil.rmtree(tmp_path / "archive" / "runs")
     for more in ([], ["--fresh"]):
         status, _, errors = called(monkeypatch, capsys, "run", *OWN, *more)
@@ -204,7 +205,7 @@ def test_base_of_a_grid_block(tmp_path):
     ]
     assert runs[6].base == Run("sst", seed=257, divergence=0.1, base=Run("sst", seed=257))
     path.write_text("- corpus: sst\n  divergence: 0.1\n  base: sst\n")
-    with pytest.raises(AttnError, match="base must be a run, in a grid a mapping"):
+    with refused("base must be a run, in a grid a mapping"):
         sweep.read_grid(path)
 
 
@@ -219,5 +220,5 @@ def test_base_of_a_grid_block(tmp_path):
 )
 def test_what_yaml_would_read_otherwise_than_it_looks_is_refused(tmp_path, text, told):
     (tmp_path / "grid.yml").write_text(text)
-    with pytest.raises(AttnError, match=told):
+    with refused(told):
         sweep.read_grid(tmp_path / "grid.yml")
