@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -23,7 +24,7 @@ import pytest
 from attn_core.errors import AttnError
 from attn_core.traces import Traces
 from attn_lab.data import catalogue, encoding, files
-from attn_lab.runs import foreign, index, rows, store
+from attn_lab.runs import foreign, rows, upkeep
 
 # The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
 # new ones: pytest --hypothesis-profile search.
@@ -33,6 +34,7 @@ hypothesis.settings.register_profile("drawn", deadline=None)
 hypothesis.settings.load_profile("drawn" if "ATTN_SEED" in os.environ else "fixed")
 
 
+ROOT = Path(__file__).parents[1]
 SLOW = {
     "test_archive",
     "test_book",
@@ -98,20 +100,6 @@ def plainly():
     return mock.patch.dict("os.environ", ATTN_FAST="0")
 
 
-def tables_of(results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What the index holds of these results: one row a run, one a number."""
-    runs, numbers = [index.EMPTY], [index.NO_NUMBERS]
-    for result in results:
-        tables = rows.tables(result.record, result.numbers)
-        runs.append(tables["runs"].select(index.SHOWN).to_pandas().assign(source=result.source))
-        columns = tables["numbers"].select(("key", *store.NAMES, "value")).to_pydict()
-        for name in ("key", *store.NAMES):
-            columns[name] = pa.array(columns[name], pa.string()).dictionary_encode()
-        numbers.append(pa.table(columns))
-    values = pa.concat_tables(numbers).unify_dictionaries().to_pandas()
-    return index.sifted(pd.concat(runs[1:] or runs, ignore_index=True), {}), values
-
-
 def python(*words, folder=None, **environment) -> str:
     """What a Python of its own prints, which must end well."""
     command = [sys.executable, *map(str, words)]
@@ -130,25 +118,19 @@ def refused(told: str = ""):
 
 
 @pytest.fixture
-def stored(monkeypatch):
-    """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
+def stored(tmp_path, monkeypatch):
+    """Makes the given results all that the archive holds: stored(*lists of results)."""
     from attn_book import derived
 
     def hold(*parts):
-        held = {}
-        for result in (result for part in parts for result in part):
-            held[result.key] = replace(result, digest="made up" if result.traces is not None else "")
-        runs, numbers = tables_of(held.values())
-        monkeypatch.setattr(index, "_folders", lambda: dict.fromkeys(("archive", "cache", "trained"), Path()))
-        monkeypatch.setattr(index, "_all_runs", lambda: runs)
-        monkeypatch.setattr(index, "_values", lambda chosen: numbers)
-        monkeypatch.setattr(index, "has", lambda name: set(index.with_parameters(numbers)[name]))
-        monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
-        monkeypatch.setattr(store, "read_record", lambda folder, key: held[key].record)
-        monkeypatch.setattr(store, "rows_of", lambda folder, layer, key: getattr(held[key], layer))
-        monkeypatch.setattr(store, "has_traces", lambda folder, key: held[key].traces is not None)
-        monkeypatch.setattr(store, "read_traces", lambda folder, key: held[key].traces)
-        monkeypatch.setattr(store, "traces_digest", lambda folder, key: held[key].digest)
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+        held = {result.key: result for part in parts for result in part}
+        for corpus in {result.record["run"]["corpus"] for result in held.values()}:
+            own = [result for result in held.values() if result.record["run"]["corpus"] == corpus]
+            made = [rows.tables(result.record, result.numbers) for result in own]
+            layers = {layer: pa.concat_tables([table[layer] for table in made]) for layer in made[0]}
+            upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in own))
         derived.searched.cache_clear()
         return list(held.values())
 

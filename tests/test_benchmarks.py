@@ -1,7 +1,6 @@
 """What `make bench` times does the work it says, and the stored tables of cost count it."""
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from attn_core.experiments.search import search
 from attn_core.tracing import trace
 from attn_lab.more.erasure import removals
 from attn_lab.runs.run import HIERARCHICAL
-from benchmarks import bench_vectors, measured, on_device, plain, speed
+from benchmarks import on_device, plain, speed
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +39,6 @@ def test_the_plain_experiments_find_what_ours_find(traces):
     assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
 
 
-def test_rows_made_anew_take_the_place_of_their_own_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr(measured, "DATA", tmp_path)
-    (tmp_path / "measured").mkdir()
-    measured.put("t.csv", pd.DataFrame({"corpus": ["a", "b"], "other": ["", "x"], "value": [1 / 3, 2]}), "corpus")
-    measured.put("t.csv", pd.DataFrame({"corpus": ["b"], "other": ["y"], "value": [4]}), "corpus")
-    assert (tmp_path / "measured" / "t.csv").read_text() == "corpus,other,value\na,,0.33333\nb,y,4\n"
-
-
 def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
     """Here against itself: every family is read on both, and the table is stored."""
     monkeypatch.setattr(
@@ -67,18 +58,3 @@ def test_a_device_is_measured_where_torch_is_and_the_book_is_not():
     code = f"import runpy, sys; sys.modules |= dict.fromkeys({absent}); sys.argv[1:] = ['--device', 'cuda', '--help']"
     code = f"{code}; runpy.run_module('benchmarks', run_name='__main__')"
     assert "--to" in python("-c", code)
-
-
-def test_numbers_that_one_side_lacks_are_infinitely_far(traces):
-    assert on_device.apart(traces, traces) == 0.0
-    moved = replace(traces, gradient=traces.gradient + np.float32(0.5))
-    assert on_device.apart(traces, moved) == pytest.approx(0.5, abs=1e-6)
-    bare = replace(traces, leave_one_out=np.full(len(traces.score), np.nan, np.float32))
-    assert on_device.apart(traces, bare) == np.inf
-
-
-def test_headline_numbers_on_two_vectors_are_of_five_seeds_and_fifty_texts():
-    table = pd.read_csv(measured.DATA / "measured" / "vectors.csv")
-    assert (table["n_seeds"] == 5).all()
-    assert table["documents"].min() >= bench_vectors.FEWEST
-    assert table.value_counts(["corpus", "measure"]).eq(2).all()

@@ -19,13 +19,12 @@ import nbformat
 import psutil
 import pytest
 import yaml
-from conftest import refused
+from conftest import ROOT, refused
 from miniature import FRONT, WAITING, WIDE
 
 from attn_build import build, rendering, running, sources
 from attn_lab.runs import upkeep
 
-ROOT = Path(__file__).parents[1]
 MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
 
 
@@ -46,7 +45,9 @@ def miniature(tmp_path_factory):
     parts = [{"caption": name, "chapters": [{"file": page} for page in part]} for name, part in parts.items()]
     toc = {"format": "jb-book", "root": "index", "parts": parts}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
-    assert build.build(root) == 0, (root / "_build" / "sphinx.log").read_text()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTN_REPOSITORY", "own/book")
+        assert build.build(root) == 0, (root / "_build" / "sphinx.log").read_text()
     return root
 
 
@@ -73,6 +74,9 @@ def test_the_chain_ends_before_the_record(miniature):
         ("template", '#table-1">Table 1', 1),
         ("template", "mathjax-tex-svg.mjs", 0),
         ("wide", "mathjax-tex-svg.mjs", 1),
+        ("template", "mybinder.org/v2/gh/own/book/HEAD.urlpath=lab/tree/notebooks/template.ipynb", 1),
+        ("template", "colab.research.google.com/github/own/book/blob/notebooks/template.ipynb", 1),
+        ("index", "mybinder", 0),
     ],
 )
 def test_a_page_holds_its_numbers_figures_and_formulas(miniature, name, shown, times):
@@ -189,14 +193,14 @@ def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys):
     root = small_book(tmp_path, one="1", two="2")
     build.execute_pages(root)
     build.execute_pages(root)
-    (root / "notebooks" / "two.md").write_text("# two\n\n" + MINIMAL.replace("CODE", "print(40 + 2)"))
+    (root / "notebooks" / "two.md").write_text("# two\n\n" + MINIMAL.replace("CODE", "print(4000 + 2)"))
     build.execute_pages(root)
     path = sources.executed(root, "two")
     whole = path.read_text()
-    path.write_text(whole.replace("42", "43"))
+    path.write_text(whole.replace("4002", "4003"))
     build.execute_pages(root)
     assert re.findall(r"(\d) to run", capsys.readouterr().out) == ["2", "0", "1", "1"]
-    assert "42" in whole and "43" not in path.read_text()
+    assert "4002" in whole and "4003" not in path.read_text()
 
 
 PRINTED = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    print(traceback.format_exc())"

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import devtools
 import pytest
+from conftest import ROOT
 
 from attn_build import pdf, rendering
 
-ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
 DEFINED = {
     "faithful": "wiegreffe/06-conclusion",

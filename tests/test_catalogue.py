@@ -2,12 +2,11 @@
 
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
-from conftest import refused
+from conftest import ROOT, refused
 
 from attn_book.scorecard import reported
 from attn_core.documents import SPECIALS
@@ -17,7 +16,7 @@ from attn_lab.data.encoding import PREPARE, identity
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.data.tables import read
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = ROOT / "data"
 NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mortality", "readmission")
 """What tables in data/reported call a data set and is none: figures over all, side studies of the authors' files."""
 

@@ -5,7 +5,6 @@ import os
 import re
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -480,11 +479,10 @@ def test_names_that_are_loaded_late_are_shown_and_are_the_functions():
 
 
 def test_the_ten_lines_of_the_readme_print_what_it_shows_without_torch(tmp_path):
-    root = Path(__file__).parents[1]
-    readme = (root / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.split()) <= 1_000
     code, told = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", readme, re.DOTALL).groups()
     assert len(code.strip().splitlines()) <= 11
     (tmp_path / "torch.py").write_text("raise ImportError")
-    places = os.pathsep.join(map(str, (tmp_path, root, root / "book")))
-    assert python("-c", code, folder=root, PYTHONPATH=places) == told
+    places = os.pathsep.join(map(str, (tmp_path, ROOT, ROOT / "book")))
+    assert python("-c", code, folder=ROOT, PYTHONPATH=places) == told

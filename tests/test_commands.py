@@ -2,9 +2,9 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -18,7 +18,7 @@ from attn_lab.runs.sweep import read_grid
 
 ARCHIVE = store.archive_folder()
 STORED = store.keys(ARCHIVE)
-GRIDS = sorted((Path(__file__).parents[1] / "data" / "sweeps").glob("*.yml"))
+GRIDS = sorted((ROOT / "data" / "sweeps").glob("*.yml"))
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,13 @@
 
 from dataclasses import replace
 from itertools import permutations, product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import refused, toy_traces
+from conftest import ROOT, refused, toy_traces
 from plain_network import random_documents, random_model
 
-from attn_core.documents import UNKNOWN
 from attn_core.experiments.single import logits_without
 from attn_core.traces import sigmoid
 from attn_core.tracing import trace
@@ -18,7 +16,7 @@ from attn_lab import Run, obtain
 from attn_lab.more.compared import SHARES, agreement, chosen, compared, erasure, importances
 from benchmarks import bench_compared
 
-TABLE = Path(__file__).parents[1] / "data" / "measured" / "compared.csv.xz"
+TABLE = ROOT / "data" / "measured" / "compared.csv.xz"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -88,19 +86,6 @@ def test_without_context_a_state_is_its_word():
         first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
         assert one == pytest.approx(first.mean(), abs=1e-6)
     assert lost["average"] < 1e-5 and lost["lstm"] > 1e-3
-
-
-def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
-    documents = random_documents(np.array([4, 9]), 40)
-    model = random_model("lstm", "tanh", 40)
-    traces = trace(model, documents)
-    one = bench_compared.each_hidden(model, documents, traces)
-    left = np.ones(len(one), bool)
-    left[5] = False  # the second word of the second text
-    alone = bench_compared.hidden(documents, left)
-    assert alone.ids[documents.offsets[1] + 2] == UNKNOWN and (alone.ids != documents.ids).sum() == 1
-    p = trace(model, alone).p
-    assert p[0] == pytest.approx(traces.p[0]) and p[1] - traces.p[1] == pytest.approx(one[5], abs=1e-6)
 
 
 def test_the_stored_table_fits_the_archive():

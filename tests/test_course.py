@@ -3,13 +3,13 @@
 import os
 import re
 import zipfile
-from pathlib import Path
 
 import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from conftest import ROOT
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 from test_edition import CHAIN
@@ -23,7 +23,6 @@ from attn_build.running import PACKAGES
 from attn_build.sources import executed, read_notebook
 from attn_lab.runs.sentence import sentence_traces
 
-ROOT = Path(__file__).parents[1]
 BUILT = ROOT / "_build" / "course-students.zip"
 
 

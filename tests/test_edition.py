@@ -8,11 +8,11 @@ from time import monotonic
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from conftest import ROOT
 
 from attn_book import figures, words
 from attn_build import rendering, sources
 
-ROOT = Path(__file__).parents[1]
 PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"

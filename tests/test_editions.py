@@ -3,10 +3,9 @@
 import ast
 import doctest
 import re
-from pathlib import Path
 
 import pytest
-from conftest import refused
+from conftest import ROOT, refused
 from test_exercises import PAGES, exercises, solutions
 
 from attn_book import check
@@ -16,7 +15,6 @@ from attn_build.course import Exercise, otter_test
 from attn_build.plain import glued
 from attn_build.student import student
 
-ROOT = Path(__file__).parents[1]
 ANSWERS = answers_of(ROOT / "book")
 KEYS = {label: entry for label, entry in ANSWERS.items() if label != "any"}
 GENERAL = ANSWERS["any"]

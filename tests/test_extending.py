@@ -4,13 +4,12 @@ import ast
 import builtins
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from conftest import plainly, refused
+from conftest import ROOT, plainly, refused
 from plain_network import random_documents, random_model
 
 from attn_build import sources
@@ -22,7 +21,6 @@ from attn_lab.data import encode
 from attn_lab.data.planted import planted
 from attn_lab.runs import store
 
-ROOT = Path(__file__).parents[1]
 EXPECTED = {
     "study": """
 assert {"number", "value", "low", "high"} <= set(numbers) and numbers["value"].notna().any()

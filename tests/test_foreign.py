@@ -75,17 +75,6 @@ def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
         sweep.sweep([guided])
 
 
-def test_a_further_seed_is_packed_beside_a_first_one_that_was_never_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    (tmp_path / "archive").mkdir()
-    register(lambda: of_table(words("good")), version="1")
-    run = Run("mine", seed=50)
-    obtain(run, "auto")
-    pack_run(run)
-    table = store.rows_of(tmp_path / "archive", "against", run.key)
-    assert "deletion_jsd" in table and table["deletion_jsd"].between(0, np.log(2)).all()
-
-
 @pytest.fixture
 def built(monkeypatch) -> list[str]:
     """The corpora that are encoded, as often as they are."""

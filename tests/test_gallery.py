@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from attn_book import tables
 from attn_book.fasttext import newest
@@ -14,7 +15,6 @@ from attn_book.page import PARTS
 from attn_build import sources
 from attn_lab.runs.index import runs
 
-ROOT = Path(__file__).parents[1]
 LSTM = ("sst", "lstm", "tanh")
 CODE = Path(tables.__file__).with_name("picker.html").read_text(encoding="utf-8")
 

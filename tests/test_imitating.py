@@ -1,12 +1,11 @@
 """Trained adversaries: the loss and its gradient, extreme attention, patience, and what divergence does."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from conftest import refused
+from conftest import ROOT, refused
 from plain_network import random_documents
 from scipy.special import rel_entr
 
@@ -187,7 +186,7 @@ def test_the_loop_on_the_page_trains_as_the_package_does():
 
     rng = np.random.default_rng(3)
     weight = np.where(documents.labels == 1, positive_weight(documents), 1.0)
-    page = (Path(__file__).parents[1] / "notebooks" / "wiegreffe" / "04-adversaries.md").read_text(encoding="utf-8")
+    page = (ROOT / "notebooks" / "wiegreffe" / "04-adversaries.md").read_text(encoding="utf-8")
     names = {
         "range": lambda epochs: [0, 1],
         "batches": lambda split: batches(split, recipe.batch, rng),

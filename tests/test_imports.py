@@ -4,12 +4,9 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from conftest import python
-
-ROOT = Path(__file__).parents[1]
+from conftest import ROOT, python
 
 
 def test_contracts_on_imports_are_kept():

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from conftest import refused, toy_traces
+from conftest import ROOT, refused, toy_traces
 from plain_network import random_documents, random_model
 from tiny_runs import called
 
@@ -28,7 +28,6 @@ from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
 from attn_lab.runs import store, sweep
 
-ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.faults
 
 # ---- what lies in the folder before the command runs -----------------------------------------------------------------

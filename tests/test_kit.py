@@ -1,14 +1,13 @@
 """Slides and handouts, cut from the built book by the plans of the page on teaching."""
 
 import re
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from conftest import ROOT
 
 from attn_build import slides, student
 
-ROOT = Path(__file__).parents[1]
 TEACH = ROOT / "_build" / "html" / slides.FOLDER
 built = pytest.mark.skipif(not TEACH.is_dir(), reason="no built book; `make book` writes it")
 

@@ -1,9 +1,8 @@
 """Memory: of tracing one text of 2,000 words, and of every analysis of such texts."""
 
 import sys
-from pathlib import Path
 
-from conftest import python
+from conftest import ROOT, python
 
 CASES = """
 import os, resource, sys
@@ -48,7 +47,7 @@ for case in (
 def test_memory_of_long_texts():
     """Contributions of all pairs of 2,000 words would take 250 MB at 16 numbers each, and twice that at 32; every
     analysis of such texts, of pairs with 40 outputs and 128 hidden numbers too, stays below 2 GB."""
-    grown = python("-c", CASES, folder=Path(__file__).parents[1]).split()
+    grown = python("-c", CASES, folder=ROOT).split()
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes on Linux
     *tracing, one, two = [int(number) * unit for number in grown]
     assert max(tracing) < 150e6 and max(one, two) < 1.5e9, grown

@@ -2,13 +2,12 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from attn_build.sources import executed, numbers_of
 
-ROOT = Path(__file__).parents[1]
 FRONT = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
 FINDINGS = re.findall(r"^\d+\. .*$", FRONT, re.MULTILINE)
 TOLD_OFTEN = {

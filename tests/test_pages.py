@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 import sentences
-from conftest import refused
+from conftest import ROOT, refused
 from test_extending import EXPECTED
 
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
 from attn_lab import Run, obtain
 
-ROOT = Path(__file__).parents[1]
 PAGES = sorted(sources.pages(ROOT))
 SOURCES = [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
 

@@ -1,12 +1,10 @@
 """What a page is refused before it runs, what it takes from the archive, and the run that a reader chose."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import sentences
-from conftest import refused
+from conftest import ROOT, refused
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tiny_runs import first_run
 
@@ -17,7 +15,6 @@ from attn_lab import Run, obtain
 from attn_lab.runs import index, rows, store
 from attn_lab.runs.run import as_dict
 
-ROOT = Path(__file__).parents[1]
 CORRELATION = "jain/04-1-correlation"
 REVIEW = "serrano/01-introduction"
 

@@ -2,13 +2,12 @@
 
 import csv
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import plain_hierarchical as plain
 import pytest
 import torch
-from conftest import refused
+from conftest import ROOT, refused
 from plain_hierarchical import SIX
 from scipy.special import softmax
 from test_hierarchical import LENGTHS, is_han, run_model
@@ -86,7 +85,7 @@ REPORTED = {
 
 
 def test_schedules_are_the_authors_configuration_files():
-    with (Path(__file__).parents[1] / "data/reported/serrano_hyperparameters.csv").open() as file:
+    with (ROOT / "data/reported/serrano_hyperparameters.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["measure"] in REPORTED]
     for row in rows:
         corpus = "imdb_stars" if row["dataset"] == "imdb" else row["dataset"]
@@ -162,8 +161,6 @@ def test_what_cannot_be_read_is_one_clear_line():
     empty = plain.documents([[2], [0], [3]])
     with refused("document 101 has no words"):
         flat(empty, False, "sst test")
-    with refused("unknown model 'han_lstm'; known: han_rnn, "):
-        build("han_lstm", np.zeros((5, 3), np.float32), 2)
     with refused("word vectors, must be finite"):
         build("han_rnn", np.where(np.arange(5)[:, None] == 2, np.inf, 0.0) * np.ones((5, 3)), 2)
 

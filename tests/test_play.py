@@ -3,11 +3,10 @@
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import refused, toy_traces
+from conftest import ROOT, refused, toy_traces
 
 from attn_book import play
 from attn_core.experiments.adversarial import ceiling
@@ -18,14 +17,10 @@ from attn_core.traces import sigmoid
 from attn_lab import Run, obtain
 from attn_lab.more.piecewise import SENTENCE
 from attn_lab.more.single_state import single_state_agreement
-from attn_lab.runs import index, sentence, store
+from attn_lab.runs import index, sentence
 from benchmarks.readings import SENTENCES, look
 
-SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
-STORE = store.find_archive()
-needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
-)
+SCRIPT = ROOT / "book" / "_static" / "core.js"
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
@@ -173,7 +168,6 @@ def outputs_of(text: str, encoder: str, way: str) -> np.ndarray:
 
 
 @node
-@needs_model
 @each_reading
 def test_an_erased_words_weight_goes_to_the_others(text, encoder):
     attention, contribution, bias = whole(text, encoder)
@@ -184,7 +178,6 @@ def test_an_erased_words_weight_goes_to_the_others(text, encoder):
 
 
 @node
-@needs_model
 @each_reading
 def test_a_deleted_word_is_not_read(text, encoder):
     for gone, found in enumerate(outputs_of(text, encoder, "deleted")):
@@ -194,7 +187,6 @@ def test_a_deleted_word_is_not_read(text, encoder):
 
 
 @node
-@needs_model
 @each_reading
 def test_what_is_said_of_shuffles_is_that_of_its_permutations(text, encoder):
     reading = play.readings(text)[encoder]
@@ -211,7 +203,6 @@ def test_what_is_said_of_shuffles_is_that_of_its_permutations(text, encoder):
 
 
 @node
-@needs_model
 def test_a_deleted_word_gets_no_weight_by_a_shuffle():
     permuted = "data.w.map((_, t) => attn.permuted(attn.deleted(data, t), attn.stream(1)))"
     assert not np.diag(in_node(permuted, play.readings(PLAYED[0])["lstm"])).any()
@@ -225,7 +216,6 @@ def test_another_sentence_is_refused_in_one_line():
         play.widget("move", ["a film that nobody stored"])
 
 
-@needs_model
 @pytest.mark.parametrize("text", SENTENCES)
 def test_a_stored_sentence_is_as_the_models_read_it(text):
     words, _, traces = sentence.sentence_traces(text)
@@ -249,7 +239,6 @@ def test_the_picture_of_a_stored_sentence_says_what_shuffling_does(text):
         np.testing.assert_allclose(reading["alone"], sigmoid(reading["b"] + contribution), atol=1e-3)
 
 
-@needs_model
 def test_the_model_without_context_is_the_archived_run():
     """In the run's stored texts each word has the contribution that is kept of it; rare words have none here."""
     stored, run = play.stored()["average"], Run("sst", "average", seed=10, vectors="indomain-300")
@@ -279,7 +268,6 @@ TEXTS = (
 
 
 @node
-@needs_model
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_model_in_the_page_reads_as_torch_does(text, tmp_path):
     script = sentence.write_reader(tmp_path)

@@ -2,10 +2,10 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from attn_book import figures, play
 from attn_book.page import PARTS
@@ -13,15 +13,10 @@ from attn_build import build
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
-from attn_lab.runs import sentence, store
+from attn_lab.runs import sentence
 
-ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
-STORE = store.find_archive()
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"),
-]
+pytestmark = pytest.mark.browser
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
 SENTENCES = ["film was not good", "not one dull moment"]
 ODD = "People read praise."

@@ -2,16 +2,13 @@
 
 import os
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import python
+from conftest import ROOT, python
 from tiny_runs import called
 
 from attn_build import sources
-
-ROOT = Path(__file__).parents[1]
 
 
 def page_cell(tag):

@@ -1,17 +1,16 @@
 """The quiz: what a platform will read is what `answers.yml` says. Moodle has no schema; its XML is parsed back."""
 
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from conftest import ROOT
 from test_editions import ANSWERS
 
 from attn_book.exercises import items_of, same
 from attn_build import course, quiz
 from attn_build.slides import notes_of
 
-ROOT = Path(__file__).parents[1]
 SINGLE = ("numerical", "shortanswer", "multichoice")
 
 

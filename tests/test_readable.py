@@ -6,8 +6,8 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(__file__).parents[1]
 PACKAGES = ("attn_core", "attn_lab", "book/attn_book", "book/attn_build")
 
 DENSITY = 11

@@ -3,11 +3,10 @@
 import ast
 import os
 import re
-from pathlib import Path
 
 import pytest
 import sentences
-from conftest import python
+from conftest import ROOT, python
 from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE, executed
 
@@ -17,7 +16,6 @@ from attn_core.experiments.search import search
 from attn_lab.more import beside
 from attn_lab.runs import index, store
 
-ROOT = Path(__file__).parents[1]
 ABSENT = ("torch", "spacy", "gensim", "dask", "distributed")
 
 
@@ -30,15 +28,6 @@ def test_what_reading_needs_is_a_part_of_the_whole():
     read = lock("requirements-read.lock")
     whole = lock("requirements.lock") | lock("requirements-torch.lock")
     assert read.items() <= whole.items() and not set(read) & set(ABSENT) and set(ABSENT) <= set(whole)
-
-
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-read.lock"])
-def test_locked_versions_carry_hashes_and_no_address(name):
-    text = (ROOT / name).read_text()
-    entries = re.split(r"\n(?=\w)", text)[1:]  # the first is a comment
-    assert len(entries) > 100
-    assert all(re.search(r" \\\n    --hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
-    assert "://" not in text
 
 
 def test_every_locked_version_has_the_day_of_its_release():

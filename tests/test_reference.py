@@ -6,12 +6,11 @@ from pathlib import Path
 import pydata_sphinx_theme
 import yaml
 from bs4 import BeautifulSoup
-from conftest import python
+from conftest import ROOT, python
 
 import attn_lab
 from attn_build import reference
 
-ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "reference.md"
 OPTIONS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
 

@@ -17,7 +17,7 @@ from attn_lab.runs import packing, rows, store
 from attn_lab.runs.index import with_parameters
 from attn_lab.runs.run import PRETRAINED, from_dict
 
-STORE = store.find_archive()
+STORE = store.archive_folder()
 
 
 def spans_of(corpus: str) -> set[str]:
@@ -25,14 +25,13 @@ def spans_of(corpus: str) -> set[str]:
     return set(store.table(STORE, "documents", corpus, ("key",))["key"].to_pylist())
 
 
-KEYS = store.keys(STORE) if STORE else []
-TABLES = sorted(key for stem in (store.stems(STORE) if STORE else ()) for key in spans_of(stem))
+KEYS = store.keys(STORE)
+TABLES = sorted(key for stem in store.stems(STORE) for key in spans_of(stem))
 RUNS = {key: from_dict(store.read_record(STORE, key)["run"]) for key in TABLES}
 OF_WORDS = [key for key in TABLES if RUNS[key].family != "cls"]  # a [CLS] model has a table of its own, and no traces
 ERASURE = [key for key in OF_WORDS if RUNS[key].family == "hierarchical"]
 SECOND = [key for key in OF_WORDS if RUNS[key].vectors == "ppmi-300" and packing.keeps_few_columns(RUNS[key])]
 FIRST = [key for key in OF_WORDS if key not in ERASURE + SECOND]
-pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
 read = cache(partial(store.read, STORE))
 
 

@@ -3,20 +3,20 @@
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from IPython.display import HTML
 
 from attn_book import tables
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
 
-SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
+SCRIPT = ROOT / "book" / "_static" / "rows.js"
 
 
 def test_rows_link_to_pages_that_exist():
-    known = sources.pages(Path(__file__).parents[1])
+    known = sources.pages(ROOT)
     assert {page for page in reported("tolerances")["page"].dropna()} <= set(known)
 
 

@@ -2,12 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from conftest import refused
+from conftest import ROOT, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.symbols import ORTH
@@ -20,17 +19,11 @@ from attn_lab.cli import app
 from attn_lab.data import encode
 from attn_lab.data.arrays import to_ids
 from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
-from attn_lab.runs import sentence, store
+from attn_lab.runs import sentence
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 
-STORE = store.find_archive()
-needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
-)
 
-
-@needs_model
 def test_table_holds_together():
     table, summary = sentence.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
     assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
@@ -42,7 +35,6 @@ def test_table_holds_together():
     assert 0 <= summary["jsd_exact"] <= summary["ceiling"] + 1e-9
 
 
-@needs_model
 def test_one_word_as_json_knows_no_nan():
     def refuse(constant):
         raise AssertionError(constant)
@@ -57,7 +49,6 @@ def test_missing_model_is_named(tmp_path, monkeypatch):
         sentence.load()
 
 
-@needs_model
 @pytest.mark.parametrize("words", [1, 2, 30, 90])
 def test_the_model_reads_as_torch_does(words):
     """Score, contribution, gradient and leave-one-out, more texts than are read at once, equal neighbours too."""
@@ -119,10 +110,9 @@ def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
         sentence.trained_here("planted-none")
 
 
-@needs_model
 def test_the_layer_on_the_page_is_that_of_the_model():
     """One model: the module of PyTorch that stands there gives the attention and the output of the archived model."""
-    page = (Path(__file__).parents[1] / "notebooks" / "one-model.md").read_text()
+    page = (ROOT / "notebooks" / "one-model.md").read_text()
     names = {"nn": torch.nn}
     exec(re.search(r"```python\n(class Attention.*?)```", page, re.DOTALL)[1], names)
     learned, about = sentence.load()

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.stats
-from conftest import python, refused, toy_traces
+from conftest import ROOT, python, refused, toy_traces
 from scipy.spatial.distance import jensenshannon
 from sklearn.metrics import accuracy_score
 
@@ -30,7 +30,7 @@ from attn_lab.runs import store, upkeep
 
 pytestmark = pytest.mark.faults
 SEED = os.environ.get("ATTN_SEED", "0")
-DATA = Path(__file__).parents[1] / "data"
+DATA = ROOT / "data"
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,10 @@
 """The verdict's claims: lines of the rules, answers by intervals, numbers of the scorecard and of the stored traces."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from conftest import ROOT
 from golden import read
 
 from attn_book import verdict
@@ -13,11 +12,10 @@ from attn_book.fasttext import newest
 from attn_book.scorecard import reported
 from attn_build import sources
 from attn_lab.more import known
-from attn_lab.runs import index, store
+from attn_lab.runs import index
 from attn_lab.runs.baselines import weak
 from benchmarks import bench_tests
 
-ROOT = Path(__file__).parents[1]
 RULES = {
     "gradients": "claim: attention correlates only weakly with gradient",
     "permutation": "claim: permutation often changes little",
@@ -139,7 +137,6 @@ def test_what_survives_lies_above_a_coin_with_every_definition(monkeypatch, lows
     assert verdict.survivors() == ({("order", "sst")} if survives else set())
 
 
-@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
 def test_areas_are_those_of_the_stored_traces():
     """One data set's again, and by hand the interval over seeds and texts of one of them."""
     stored = verdict.areas().query("corpus == '20news' and n_seeds == 5")
@@ -155,7 +152,6 @@ def test_areas_are_those_of_the_stored_traces():
             assert kept[["value", "low", "high", "documents"]].iloc[0].tolist() == pytest.approx(again, rel=1e-4)
 
 
-@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
 def test_neighbours_follow_from_the_document_tables():
     """Of one data set: what is counted of permuted weights is what the traces give, on the texts that are stored."""
     stored = verdict.neighbours().query("corpus == '20news'").set_index(["test", "kind"])
@@ -167,7 +163,6 @@ def test_neighbours_follow_from_the_document_tables():
     assert stored == pytest.approx(named, rel=1e-4)
 
 
-@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
     fails = weak(newest(index.runs, attention="tanh", family=["text", "pair", "hierarchical"]))
     assert not fails[[(name, "lstm") for name in verdict.CORPORA]].any() and fails["snli"].all()
