@@ -6,31 +6,16 @@ from dataclasses import replace
 import numpy as np
 import plain
 import pytest
-from conftest import refused, toy_pairs, toy_traces
+from conftest import one, refused, toy_pairs, toy_traces
 
 from attn_core.experiments.adversarial import adversarial, ceilings, mirrored
 from attn_core.experiments.optimum import exact, expand
 from attn_core.measures import LN2, jsd, jsd_ragged
-from attn_core.traces import Traces, sigmoid
+from attn_core.traces import sigmoid
 from attn_lab.more.best_permutation import best_permutation
 
 LENGTHS = (1, 2, 3, 5, 5, 8, 13, 30)
 EPSILONS = (0.0, 1e-9, 0.01, 0.05, 0.3, 1.0)
-
-
-def one(attention, s, bias=0.0) -> Traces:
-    """Traces of one document with this attention and these contributions."""
-    with np.errstate(divide="ignore"):
-        score = np.log(np.asarray(attention, float) / np.max(attention))
-    n = len(attention)
-    return Traces(
-        doc_id=np.array([4]),
-        label=np.array([0]),
-        offsets=np.array([0, n]),
-        score=np.maximum(score, -1e4).astype(np.float32),
-        contribution=np.asarray(s, np.float32)[:, None],
-        bias=np.array([bias], np.float32),
-    )
 
 
 # The exact optimum

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import python, refused
+from conftest import ROOT, python, refused
 from torch import nn
 
 import attn_lab

@@ -6,7 +6,7 @@ from itertools import permutations, product
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, refused, toy_traces
+from conftest import ROOT, one, refused, toy_traces
 from plain_network import random_documents, random_model
 
 from attn_core.experiments.single import logits_without
@@ -32,15 +32,8 @@ def test_agreement_is_the_mean_over_all_ways_to_break_ties(seed, k):
 
 def two_words(sign=1.0):
     """Weights 3/4 and 1/4, contributions 2 and -2 (times sign), bias 0: the logit is 1 (times sign)."""
-    traces = toy_traces(lengths=(2,))
-    return replace(
-        traces,
-        score=np.log([1, 1 / 3]),
-        contribution=sign * np.array([[2.0], [-2.0]]),
-        bias=np.zeros(1),
-        gradient=np.array([0.3, -0.1]),
-        leave_one_out=np.array([-0.2, 0.1]),
-    )
+    known = {"gradient": np.array([0.3, -0.1]), "leave_one_out": np.array([-0.2, 0.1])}
+    return one([0.75, 0.25], [2 * sign, -2 * sign], **known)
 
 
 def test_importances_by_hand():

@@ -1,11 +1,9 @@
 """Single erasures, dispersion, and the tables the archive keeps of Serrano & Smith's experiments."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
+from conftest import one, toy_traces
 from test_erasure import every_toy
 
 from attn_core.experiments.removal import removals
@@ -55,10 +53,8 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
 def test_dispersion_by_hand():
     """Weights 3/4 and 1/4 on contributions 1 and 3: 1 - 1.5² / 3; evenly 1 - 2² / 5. What all classes get is no
     difference: of (1, -1, 0) + 8 and (0, 1, -1) + 5 it is 1 - 7/16; evenly 1 - 1/4. One item has none."""
-    one = replace(toy_traces((2,)), score=np.log([1, 1 / 3]), contribution=np.array([[1.0], [3.0]]))
-    several = replace(one, contribution=np.array([[9.0, 7, 8], [5, 6, 4]]), bias=np.zeros(3))
-    for traces, expected in ((one, (0.25, 0.2)), (several, (0.5625, 0.75))):
-        found = dispersion(traces).iloc[0]
+    for contribution, expected in (([1.0, 3], (0.25, 0.2)), ([[9.0, 7, 8], [5, 6, 4]], (0.5625, 0.75))):
+        found = dispersion(one([0.75, 0.25], contribution)).iloc[0]
         assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx(expected)
     assert dispersion(toy_traces((1,)))["dispersion"].isna().all()
 

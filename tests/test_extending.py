@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from conftest import ROOT, plainly, refused
+from conftest import ROOT, one, plainly, refused
 from plain_network import random_documents, random_model
 
 from attn_build import sources
 from attn_core.models.attention import Additive
 from attn_core.tracing import forward
 from attn_core.tracing.texts import reach_of
-from attn_lab import Run, Traces, heat_map, obtain, trace
+from attn_lab import Run, heat_map, obtain, trace
 from attn_lab.data import encode
 from attn_lab.data.planted import planted
 from attn_lab.runs import store
@@ -120,15 +120,7 @@ def test_texts_are_numbered_by_a_vocabulary():
 
 def test_a_heat_map_is_escaped_and_readable_without_colour():
     words = ["<b>bold</b>", "calm", '"&']
-    traces = Traces(
-        np.array([4]),
-        np.array([0]),
-        np.array([0, 3]),
-        score=np.log([0.9, 0.06, 0.04]),
-        contribution=np.array([[2.0], [1.0], [1.0]]),
-        bias=np.zeros(1),
-        spell={4: words}.get,
-    )
+    traces = one([0.9, 0.06, 0.04], [2.0, 1.0, 1.0], spell={0: words}.get)
     page = BeautifulSoup(heat_map(traces, 0, ["<bad>", "good"])._repr_html_(), "html.parser")
     assert page.b.text == f"predicted good ({traces.p[0]:.2f}), true <bad>: wrong"
     spans = page.find_all("span")

@@ -12,7 +12,6 @@ from tiny_runs import pack_run
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd_ragged
 from attn_core.traces import softmax
-from attn_core.tracing import at_positions
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
@@ -61,11 +60,6 @@ def scores_of(run: Run, data, split: str) -> np.ndarray:
 
 def split_up(values, documents):
     return np.split(values, documents.word_offsets[1:-1])
-
-
-def test_weights_stand_at_their_words():
-    found = at_positions(np.array([0.5, 0.25, 1]), random_documents([2, 1], 12), np.array([1, 0]))
-    assert found.tolist() == [[0, 1, 0, 0], [0, 0.5, 0.25, 0]]
 
 
 def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):

@@ -196,18 +196,10 @@ CASES |= {f"SST: {name}": (SST, *case) for name, case in OWN_SST.items()}
 CASES |= OTHERS
 
 
-def spoken(capsys, command: str, error: int = 0) -> tuple[int, str, list[str]]:
+def spoken(monkeypatch, capsys, command: str) -> tuple[int, str, list[str]]:
     """Exit status, standard output, and the lines of standard error that are neither warnings nor bars."""
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(SystemExit) as stop:
-        patched.setattr(sys, "argv", ["attn_core", *typed(command)])
-        main()
-    out, err = capsys.readouterr()
-    assert "Traceback" not in err
-    return (
-        stop.value.code or 0,
-        out,
-        [line for line in err.splitlines() if not line.startswith("warning: ") and "it/s" not in line],
-    )
+    code, out, lines = called(monkeypatch, capsys, *typed(command))
+    return code, out, [line for line in lines if not line.startswith("warning: ")]
 
 
 def typed(command: str) -> list[str]:
@@ -241,7 +233,7 @@ def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch
     if command.startswith("archive"):
         monkeypatch.setenv("ATTN_ARCHIVE", str(place / "archive"))
     before = written(place)
-    code, _, lines = spoken(capsys, command)
+    code, _, lines = spoken(monkeypatch, capsys, command)
     assert code == 2 and len(lines) == 1 and len(lines[0]) < 1_000, lines
     assert lines[0].startswith("attn_core: ") and expected in lines[0]
     assert written(place) == before, "a refused command left files behind"
@@ -251,12 +243,12 @@ def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch
 def test_a_device_that_is_not_there(device, place, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_DEVICE", device)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    code, _, (line,) = spoken(capsys, f"{PLANTED} --seed 3")
+    code, _, (line,) = spoken(monkeypatch, capsys, f"{PLANTED} --seed 3")
     assert (code == 2 and "DEVICE" in line and device in line) or device == "cuda"  # where there is one
 
 
-def test_an_unknown_option_is_one_refusal(capsys):
-    code, _, lines = spoken(capsys, "run --corpis sst")
+def test_an_unknown_option_is_one_refusal(monkeypatch, capsys):
+    code, _, lines = spoken(monkeypatch, capsys, "run --corpis sst")
     assert code == 2 and "--corpis" in str(lines) and len(lines) < 8
 
 
@@ -266,7 +258,7 @@ def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
         raise error
 
     monkeypatch.setattr("attn_lab.runs.sentence.read_sentence", fails)
-    code, _, (line,) = spoken(capsys, "read a film")
+    code, _, (line,) = spoken(monkeypatch, capsys, "read a film")
     assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 800
     monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])
     with pytest.raises(type(error)):
@@ -285,7 +277,7 @@ class Full(io.FileIO):
 def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, capsys):
     room, opened = iter([True] * whole), os.fdopen
     monkeypatch.setattr(os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w"))
-    code, _, lines = spoken(capsys, f"{PLANTED} --set options.n_train=60")
+    code, _, lines = spoken(monkeypatch, capsys, f"{PLANTED} --set options.n_train=60")
     assert code in (1, 2) and "No space left" in lines[-1] and "make room" in lines[-1]
     left = [Path(path) for path in written(place)]
     assert not [path for path in left if "@" in path.name or path.parent.name == "runs"]
@@ -294,7 +286,7 @@ def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, caps
 # ---- right -----------------------------------------------------------------------------------------------------------
 
 
-def test_files_of_windows_are_the_same(place, capsys):
+def test_files_of_windows_are_the_same(place, monkeypatch, capsys):
     """Tables, word vectors and grids with the line ends of Windows."""
     rooms = [f"Mary went to room {n}.,Where is Mary?,{('kitchen', 'garden')[n % 2]}" for n in range(40)]
     found = []
@@ -304,9 +296,9 @@ def test_files_of_windows_are_the_same(place, capsys):
         words = "".join(f"{word} 0.5 -0.25\n" for word in encode("babi_1").vocabulary[4:])
         file("words.vec", words.replace("\n", end))(place)
         grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
-        assert "0 of 2 runs stored" in spoken(capsys, SWEEP)[1]
+        assert "0 of 2 runs stored" in spoken(monkeypatch, capsys, SWEEP)[1]
         typed = "run --corpus babi_1 --encoder average --epochs 1 --vectors words.vec --fresh --json"
-        _, out, _ = spoken(capsys, typed)
+        _, out, _ = spoken(monkeypatch, capsys, typed)
         found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
     assert found[0] == found[1]
 
@@ -325,8 +317,8 @@ def test_files_of_windows_are_the_same(place, capsys):
     }.items(),
     ids=ascii,
 )
-def test_odd_texts_have_clear_answers(text, said, capsys):
-    code, out, lines = spoken(capsys, f"read {text}")
+def test_odd_texts_have_clear_answers(text, said, monkeypatch, capsys):
+    code, out, lines = spoken(monkeypatch, capsys, f"read {text}")
     assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
     assert max(map(len, out.splitlines())) < 200
 

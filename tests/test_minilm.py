@@ -129,29 +129,6 @@ def test_a_changed_copy_of_weights_or_tokenizer_is_refused_by_name(name, another
         pieces.folder()
 
 
-def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data):
-    torch.manual_seed(RUN.seed)
-    base = families.fit(RUN, data, None, False).weights["dev"]
-    for layer in (0, 2):
-        run = Run("sst", "minilm_random", seed=10, layer=layer, base=RUN, epochs=1)
-        arrays = families.fit(run, data, None, False, base).weights["dev"]
-        assert set(arrays) == {
-            "encoder.scale",
-            "attention.project.weight",
-            "attention.project.bias",
-            "attention.v.weight",
-            "decoder.weight",
-            "decoder.bias",
-        }
-        model = families.trained_model(run, arrays, base)
-        arguments = inputs(model, data.splits["train"], np.arange(200))
-        h, scores = model.states_and_scores(**arguments)
-        assert abs(float(h[scores.isfinite()].std()) - 1) < 0.01
-        whole = families.trained_model(RUN, base)
-        levels = whole.encoder.levels(arguments["ids"], arguments["lengths"])
-        torch.testing.assert_close(h * model.encoder.scale, levels[layer])
-
-
 def distinct_text(data) -> Documents:
     ids = np.array([2, *range(4, 14), 3], np.int32)
     return Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import plain
 import pytest
-from conftest import KINDS, refused, toy_traces
-from test_adversarial import one
+from conftest import KINDS, one, refused, toy_traces
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.permutation import permutation

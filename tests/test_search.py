@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import KINDS, kinds, plainly, refused, toy_traces
-from test_adversarial import one
+from conftest import KINDS, kinds, one, plainly, refused, toy_traces
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.search import paper_diversity, search, select

@@ -50,4 +50,9 @@ def called(monkeypatch, capsys, *words: str) -> tuple[int, str, list[str]]:
     with pytest.raises(SystemExit) as stop:
         main()
     said = capsys.readouterr()
-    return stop.value.code, said.out, [line for line in said.err.splitlines() if "it/s" not in line and line.strip()]
+    assert "Traceback" not in said.err
+    return (
+        stop.value.code or 0,
+        said.out,
+        [line for line in said.err.splitlines() if "it/s" not in line and line.strip()],
+    )
