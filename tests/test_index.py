@@ -150,11 +150,9 @@ def test_numbers_by_hand(few):
     assert first_numbers(TAU, "mean", corpus="nothing").empty
 
 
-def test_stores_of_questions_or_of_nothing_have_tables(stored):
+def test_stores_of_questions_have_tables(stored):
     stored([result_of("babi_1")])
     assert first_runs()["auc"].isna().all() and first_numbers("accuracy")["value"].tolist() == [0.8]
-    stored([])
-    assert first_runs().empty and index.measures().empty and index.records([]) == []
 
 
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------

@@ -51,9 +51,9 @@ def test_the_majority_of_the_cues_is_the_label(options):
                 assert (told.count(label), told.count(1 - label)) == (options["evidence"], options["distractors"])
 
 
-def test_the_same_seed_gives_the_same_arrays_and_more_training_leaves_the_test_set():
-    one, same, other = encode("planted", **SMALL), encode("planted", **SMALL), encode("planted", **SMALL, seed=1)
-    assert one.fingerprint == same.fingerprint != other.fingerprint
+def test_more_training_leaves_the_test_set():
+    one = encode("planted", **SMALL)
+    assert one.fingerprint != encode("planted", **SMALL, seed=1).fingerprint
     more = encode("planted", **{**SMALL, "n_train": 90})
     assert np.array_equal(one.splits["test"].doc_ids, more.splits["test"].doc_ids)
     for (tokens, label), (others, same) in zip(texts(one, "dev"), texts(more, "dev"), strict=True):
@@ -99,11 +99,7 @@ def test_sentences_cut_the_same_documents(shortest, more, seed):
         ({"shortest": 9, "longest": 8}, "from 2 to 8"),
         ({"n_test": 0}, "from 1 to"),
         ({"n_train": 10.5}, "a whole number"),
-        ({"positive": "half"}, "a number"),
         ({"positive": float("nan")}, "from 0 to 1"),
-        ({"seed": True}, "a whole number"),
-        ({"silent": 2}, "from 0 to 1"),
-        ({"shortest_sentence": 0, "longest_sentence": 5}, "from 1 to 5"),
         ({"shortest_sentence": 6, "longest_sentence": 5}, "from 1 to 5"),
     ],
 )
