@@ -109,6 +109,11 @@ def python(*words, folder=None, **environment) -> str:
     return done.stdout
 
 
+def no_names_without_a_meaning(folder: Path) -> None:
+    """Of the modules in a folder each makes what it uses."""
+    python("-m", "ruff", "check", "--isolated", "--select=F821", "--config=builtins=['display']", folder)
+
+
 @contextmanager
 def refused(told: str = ""):
     """What is done within it ends in an AttnError of one line that says so, a regular expression."""

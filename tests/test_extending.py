@@ -1,7 +1,5 @@
 """The page on extending: its very cells, their length, and the tracing of encoders of the user's."""
 
-import ast
-import builtins
 import re
 from dataclasses import replace
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from conftest import ROOT, one, plainly, refused
+from conftest import ROOT, no_names_without_a_meaning, one, plainly, refused
 from plain_network import random_documents, random_model
 
 from attn_build import sources
@@ -54,18 +52,12 @@ def examples() -> dict[str, str]:
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 
-def test_an_example_needs_nothing_but_itself():
+def test_an_example_needs_nothing_but_itself(tmp_path):
     """A reader copies one cell."""
     assert set(examples()) == set(EXPECTED)
-    given = {*dir(builtins), "seed", "epochs"}
     for name, code in examples().items():
-        nodes = list(ast.walk(ast.parse(code)))
-        imported = {alias.asname or alias.name for node in nodes for alias in getattr(node, "names", ())}
-        made = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-        named = [(node.id, type(node.ctx)) for node in nodes if isinstance(node, ast.Name)]
-        made |= {word for word, kind in named if kind is ast.Store}
-        assert not {word for word, kind in named if kind is ast.Load} - given - imported - made, name
+        (tmp_path / f"{name}.py").write_text(f"seed = epochs = 1\n{code}")
+    no_names_without_a_meaning(tmp_path)
 
 
 # ---- words, models, texts --------------------------------------------------------------------------------------------

@@ -83,8 +83,6 @@ def at(place, value):
     ("arrays", "message"),
     [
         (put("attention.v.weight", at((0, 1), np.nan)), "attention.v.weight in float32 must be finite"),
-        (put("decoder.bias", at(0, np.inf)), "decoder.bias in float32 must be finite"),
-        (put("decoder.bias", lambda array: np.array([1e300])), "decoder.bias in float32 must be finite"),
         (put("attention.v.weight", lambda array: torch.full((1, 3), 1e39, dtype=torch.float64)), "must be finite"),
         (put("decoder.bias", lambda array: 10**30 * array.astype("O")), "decoder.bias holds object, not numbers"),
         (put("encoder.embedding.weight", at((7, 0), np.nan)), "table of word vectors, must be finite"),

@@ -7,7 +7,6 @@ import pytest
 import torch
 from conftest import refused
 from plain_network import (
-    SIZES,
     random_documents,
     random_model,
     tensors,
@@ -59,17 +58,6 @@ def test_attention_scores_by_hand():
     expected = [[3 * math.tanh(1.5), 3 * math.tanh(-1.0)], [2 / math.sqrt(2), 2 / math.sqrt(2)], [0.0, 0.0]]
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
     assert additive.v.bias is None and dot.w.bias is None
-
-
-@pytest.mark.parametrize(("encoder", "attention"), ALL)
-def test_outputs_ignore_padding_and_neighbours_in_the_batch(encoder, attention):
-    documents = random_documents([1, 2, 9, 5], 20)
-    model = random_model(encoder, attention, 20, width=6, **SIZES[encoder])
-    with torch.no_grad():
-        together = model(*padded(documents, np.arange(4), extra=5))
-        alone = torch.cat([model(*padded(documents, np.array([row]))) for row in range(4)])
-    torch.testing.assert_close(together, alone, atol=1e-6, rtol=0)
-    assert together.std() > 1e-3
 
 
 def test_widths_are_the_papers():

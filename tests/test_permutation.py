@@ -58,8 +58,6 @@ def test_uniforms_and_normals_have_the_right_moments():
     assert uniform.mean() == pytest.approx(0.5, abs=0.006) and uniform.var() == pytest.approx(1 / 12, rel=0.03)
     normal = random.normals(1, "starts", doc_id, offsets, 4)
     assert normal.mean() == pytest.approx(0, abs=0.02) and normal.std() == pytest.approx(1, rel=0.02)
-    correlations = np.corrcoef(normal.reshape(4 * 500, 20).T) - np.eye(20)
-    assert np.abs(correlations).max() < 0.12  # tokens of a document; 4.5 standard errors
     assert np.abs(np.corrcoef(normal) - np.eye(4)).max() < 0.05  # repetitions
 
 

@@ -44,38 +44,24 @@ def sentences(traces) -> list[dict]:
 TOY = toy_traces(lengths=(1, 2, 3, 4, 6, 9, 14) * 6, seed=4)
 
 
-@node
-def test_outputs_are_those_of_the_package():
-    np.testing.assert_allclose(in_node("data.map(d => attn.output(d, d.a))", sentences(TOY)), TOY.p, atol=1e-9)
-
-
-@node
-def test_each_word_alone_says_what_the_package_has_it_say():
-    agree = "data.map(d => attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length)"
-    np.testing.assert_allclose(
-        in_node(agree, sentences(TOY)), single_state_agreement(TOY)["single_state_agreement"], atol=1e-12
-    )
-
-
-@node
-@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
-def test_the_farthest_attention_is_the_exact_one(epsilon):
-    found = in_node(f"data.map(d => attn.jsd(d.a, attn.optimal(d, {epsilon})))", sentences(TOY))
-    np.testing.assert_allclose(found, exact(TOY, epsilon)["jsd_exact"], atol=1e-6)
-
-
-@node
-def test_no_attention_lies_beyond_the_ceiling():
-    np.testing.assert_allclose(in_node("data.map(d => attn.ceiling(d.a))", sentences(TOY)), ceiling(TOY), atol=1e-9)
+AGREE = "attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length"
 
 
 @node
 @pytest.mark.parametrize(
-    "call, expected",
-    [("[0.5, 0.3, 0.2], 0, 0.75", [0.75, 0.15, 0.1]), ("[1, 0, 0], 0, 0.4", [0.4, 0.3, 0.3]), ("[1], 0, 2", [1])],
+    "of_a_sentence, expected",
+    [
+        ("attn.output(d, d.a)", TOY.p),
+        (AGREE, single_state_agreement(TOY)["single_state_agreement"]),
+        ("attn.ceiling(d.a)", ceiling(TOY)),
+        ("attn.moved([0.5, 0.3, 0.2], 0, 0.75)", [[0.75, 0.15, 0.1]] * len(TOY)),
+        ("attn.moved([1, 0, 0], 0, 0.4)", [[0.4, 0.3, 0.3]] * len(TOY)),
+        ("attn.moved([1], 0, 2)", [[1]] * len(TOY)),
+        *((f"attn.jsd(d.a, attn.optimal(d, {e}))", exact(TOY, e)["jsd_exact"]) for e in (0.01, 0.05, 0.2)),
+    ],
 )
-def test_moving_a_weight_keeps_the_others_in_proportion(call, expected):
-    np.testing.assert_allclose(in_node(f"attn.moved({call})"), expected)
+def test_what_is_computed_of_a_sentence_is_the_packages(of_a_sentence, expected):
+    np.testing.assert_allclose(in_node(f"data.map(d => {of_a_sentence})", sentences(TOY)), expected, atol=1e-6)
 
 
 @node
