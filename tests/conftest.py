@@ -115,7 +115,7 @@ def no_names_without_a_meaning(folder: Path) -> None:
 
 
 @contextmanager
-def refused(told: str = ""):
+def refused(told: str | None = None):
     """What is done within it ends in an AttnError of one line that says so, a regular expression."""
     with pytest.raises(AttnError, match=told) as error:
         yield error

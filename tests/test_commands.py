@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from attn_lab.cli import app, main
+from attn_lab.cli import app
 from attn_lab.cli.runs import set_fields
 from attn_lab.runs import index, store
 from attn_lab.runs.results import AbsentRun
@@ -87,13 +87,3 @@ def test_every_stored_measure_has_a_meaning_that_fits_a_line():
     listed = index.measures()
     assert listed["meaning"].str.len().between(5, 90).all()
     assert listed.set_index("measure")["meaning"]["jsd_exact epsilon=0.05"].startswith("JSD of the optimal")
-
-
-def test_a_shell_completes_the_installed_command(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["bin/attn-core"])
-    monkeypatch.setenv("_ATTN_CORE_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "attn-core exe")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    with pytest.raises(SystemExit):
-        main()
-    assert capsys.readouterr().out.split() == ["execute"]

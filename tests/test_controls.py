@@ -57,10 +57,6 @@ TRAIN = Documents(
 COUNTS = controls.word_counts(TRAIN, 8)
 
 
-def test_words_are_counted_without_start_and_end():
-    assert COUNTS.toarray()[:, 4:].tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
-
-
 def test_naive_bayes_by_hand():
     scores = controls.naive_bayes(COUNTS, TRAIN.labels)
     assert scores[[4, 5, 6]] == pytest.approx([np.log(2), 0, -np.log(2)])

@@ -8,6 +8,7 @@ import torch
 from conftest import ROOT, refused
 from plain_network import random_documents
 from scipy.special import rel_entr
+from tiny_runs import TINY, tiny
 
 from attn_core.documents import batches
 from attn_core.errors import AttnError
@@ -22,16 +23,9 @@ from attn_lab.runs.compute import weights_of
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 
-TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
-
-
-def base(**fields) -> Run:
-    return Run("planted", "average", epochs=4, options=TINY, **fields)
-
 
 def adversary(divergence=0.0, **fields) -> Run:
-    fields = {"epochs": 3, "options": TINY, "base": base(), "divergence": divergence} | fields
-    return Run("planted", "average", **fields)
+    return tiny(**{"base": tiny(), "divergence": divergence} | fields)
 
 
 @pytest.fixture
@@ -41,7 +35,7 @@ def data():
 
 @pytest.fixture
 def matrix(data):
-    return vectors(base().vectors, data.vocabulary)[0]
+    return vectors(tiny().vectors, data.vocabulary)[0]
 
 
 def fit(run, data, matrix):
@@ -165,7 +159,7 @@ def test_the_loop_on_the_page_trains_as_the_package_does():
     """The torch loop of the page on section 4, run as it is printed; the package without weight decay."""
     data = encode("planted", **dict(TINY))
     documents = data.splits["train"]
-    table = vectors(base().vectors, data.vocabulary)[0]
+    table = vectors(tiny().vectors, data.vocabulary)[0]
     built = []
     for seed in (0, 1, 1):
         torch.manual_seed(seed)

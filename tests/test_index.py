@@ -241,8 +241,8 @@ def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_
     assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
 
 
-def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "find_archive", lambda: None)
+def test_without_any_run_one_line_says_so(stored):
+    stored([])
     with refused("nothing is stored"):
         first_runs()
 

@@ -1,4 +1,4 @@
-"""Training models of text pairs: the question is used, the optimiser is Adam, checkpoints, storing."""
+"""Training models of text pairs: the optimiser is Adam, checkpoints follow accuracy."""
 
 import numpy as np
 import pytest

@@ -67,19 +67,6 @@ def test_a_stored_model_is_read_and_one_of_generated_texts_may_be_trained():
     assert settled(CORRELATION, corpus="planted") == {"corpus": "planted"}
 
 
-def test_parameters_in_peoples_words():
-    said = page.in_text({"corpus": "sst", "encoder": "average", "epsilon": 0.050, "seed": 10, "bins": [1]})
-    assert said == {
-        "corpus": "SST",
-        "encoder": "no context",
-        "an_encoder": "an encoder without context",
-        "the_encoder": "the encoder without context",
-        "epsilon": "0.05",
-        "seed": 10,
-    }
-    assert page.in_text({"corpus": "mine", "encoder": "gated"})["an_encoder"] == "a gated"
-
-
 def test_the_chosen_run_is_a_row_of_its_own_and_nothing_at_the_defaults(monkeypatch):
     table = pd.DataFrame({"corpus": ["sst"], "mean": [0.4], "n_seeds": [5]})
     monkeypatch.setattr(page, "CHANGED", {})

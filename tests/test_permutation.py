@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plain
 import pytest
-from conftest import KINDS, one, refused, toy_traces
+from conftest import KINDS, one, toy_traces
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.permutation import permutation
@@ -65,8 +65,3 @@ def test_purposes_and_documents_have_streams_of_their_own():
     doc_id, offsets = np.array([0, 1]), np.array([0, 50, 100])
     first, second = (random.uniforms(0, purpose, doc_id, offsets)[0] for purpose in ("starts", "shuffle"))
     assert len(np.unique(np.concatenate([first, second]))) == 200
-
-
-def test_no_draw_is_refused():
-    with refused("from 1"):
-        permutation(toy_traces((2, 3)), count=0)

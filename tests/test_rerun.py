@@ -1,12 +1,10 @@
 """A page run again with other parameters, as HTML: alone, and beside another run of it."""
 
-from pathlib import Path
-
 import pytest
 from bs4 import BeautifulSoup
 from conftest import refused
 
-from attn_build import plain, rendering
+from attn_build import rendering
 from attn_build.rendering import rerun, side_by_side
 
 pytestmark = pytest.mark.slow
@@ -66,12 +64,6 @@ def test_no_value_runs_where_one_is_refused(monkeypatch):
     monkeypatch.setattr(rendering, "execute", lambda *_, **__: pytest.fail("it ran"))
     with refused("epsilon: Input should be less than 1, got '1.5'"):
         rerun(PAGE, {}, compare="epsilon=0.1,1.5")
-
-
-def test_names_of_files():
-    values = {"epsilon": 0.1, "names": ["a/b", "c"], "text": "x" * 300}
-    assert plain.named(values).startswith("--epsilon-0.1--names-_a_b_c_--text-xxx") and len(plain.named(values)) <= 150
-    assert Path(plain.named(values)).suffix != "." and plain.named({}) == ""
 
 
 def test_a_page_of_somebody_elses_is_not_replaced(tmp_path):

@@ -88,9 +88,3 @@ def test_a_long_table_is_turned_over_and_searched_and_whole_without_scripts(tmp_
         assert chromium.js("document.querySelectorAll('noscript tbody tr').length") == 120, "all without scripts"
     finally:
         chromium.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
-@pytest.mark.parametrize("sheet", sorted(SCRIPT.parent.glob("*.css")), ids=lambda path: path.name)
-def test_no_block_of_a_style_sheet_is_left_open(sheet):
-    text = sheet.read_text(encoding="utf-8")
-    assert text.count("{") == text.count("}")

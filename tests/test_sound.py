@@ -142,6 +142,11 @@ def test_what_is_handed_in_gives_the_outside_answer_or_one_line(name):
     "call",
     [
         lambda: attn_core.search(TRACES, k=1.5),
+        lambda: attn_core.search(TRACES, k=0),
+        lambda: attn_core.search(TRACES, objective="tvd"),
+        lambda: attn_core.search(TRACES, steps=-1),
+        lambda: attn_core.search(TRACES, starts=np.zeros((5, 2))),
+        lambda: attn_core.permutation(TRACES, count=0),
         lambda: attn_core.search(TRACES, penalty=np.nan),
         lambda: attn_core.removal(TRACES, rankings="attention"),
         lambda: attn_core.permutation(TRACES, seed=None),

@@ -79,13 +79,6 @@ def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_
     assert "start from zeros" in capsys.readouterr().err
 
 
-def test_a_truncated_gz_is_one_error(tmp_path):
-    path = tmp_path / "v.txt.gz"
-    path.write_bytes(gzip.compress("".join(f"w{i} {i * 37 % 101} 2\n" for i in range(999)).encode())[:-50])
-    with refused("v.txt.gz cannot be read"):
-        vectors(str(path), WORDS)
-
-
 def test_random_rows_depend_on_their_number_alone():
     small, fingerprint = vectors("random", WORDS)
     large, same = vectors("random", (*SPECIALS, *(f"w{i}" for i in range(2000))))
