@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import refused
 from plain_network import random_documents
-from tiny_runs import TINY, pack_run, tiny
+from tiny_runs import TINY, tiny
 
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd_ragged
@@ -127,21 +127,6 @@ def test_an_adversary_may_be_the_guide(data):
     result = obtain(guided(base=adversary))
     theirs = obtain(adversary).traces
     np.testing.assert_allclose(result.traces.attention, theirs.attention, rtol=1e-3)
-
-
-def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_path, monkeypatch, capsys):
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    before = own_scores(tiny(), data, "test")
-    obtain(tiny())
-    pack_run(tiny())
-    store.weights_file(tiny().key).unlink()
-    assert obtain(tiny(), traces=False).source == "archive"
-    capsys.readouterr()
-    obtain(guided(), progress=True)
-    said = [line for line in capsys.readouterr().err.splitlines() if "not cached" in line]
-    assert said == [f"the weights of {tiny().key} are not cached; training it"]
-    np.testing.assert_array_equal(own_scores(tiny(), data, "test"), before)
 
 
 @pytest.mark.parametrize(

@@ -151,9 +151,7 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "only empty texts": (instead(text=["", " "], label=[0, 1]), "split 'train': none of the 2 documents passes"),
     "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
     "no rows": (instead(text=[], label=[]), "holds no rows"),
-    "foreign columns": (instead(sentence=["x"], label=[0]), "lacks the column 'text'"),
     "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
-    "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet cannot be read ("),
 }
 
 OTHERS = {

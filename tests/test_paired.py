@@ -69,28 +69,6 @@ def test_a_question_by_hand():
     np.testing.assert_allclose(traces.leave_one_out, distance, atol=1e-6)
 
 
-@forms
-def test_impossible_answers_by_hand():
-    model, documents = question()
-    documents = Documents(
-        documents.ids,
-        documents.offsets,
-        documents.labels,
-        documents.doc_ids,
-        documents.query_ids,
-        documents.query_offsets,
-        np.array([1, 2], np.int32),
-        np.array([0, 2]),
-    )
-    traces = trace(model, documents)
-    hidden = math.tanh(0.8)
-    p = softmax([-hidden, 0.5 * hidden + 0.3])
-    np.testing.assert_allclose(traces.outputs[0], [0.0, *p], atol=1e-6)
-    assert traces.predicted == 2 and traces.outputs[0, 0] == 0.0
-    slope = p[1] * (0.5 - (-p[0] + 0.5 * p[1])) * (1 - hidden**2)
-    np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
-
-
 def test_scores_by_hand():
     h, q = torch.tensor([[[1.0, 0.0], [0.5, -1.0]]]), torch.tensor([[2.0, 1.0]])
     additive = PairedAdditive(2)

@@ -11,7 +11,6 @@ from conftest import refused
 from test_plugins import plugins  # noqa: F401  (a fixture)
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_core.errors import AttnError
 from attn_lab.cli import main
 from attn_lab.runs import index, packing, store, sweep
 from attn_lab.runs.results import AbsentRun, obtain
@@ -84,23 +83,6 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
     monkeypatch.setattr(packing, "VISIBLE_SECONDS", 0.3)
     with refused(f"{tiny(50).key}.*repeat the sweep"):
         packing.adopt(tiny(50).key)
-
-
-def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
-    from attn_lab.runs import compute
-
-    tried = []
-
-    def trained(run, *_, **__):
-        tried.append(run.key)
-        raise AttnError("no memory")
-
-    monkeypatch.setattr(compute, "trained", trained)
-    base = tiny(10)
-    failures = sweep.sweep([guided(base=base), tiny(50)])
-    assert tried == [base.key, tiny(50).key]
-    assert failures[base.key] == "AttnError: no memory"
-    assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
 
 
 @pytest.mark.thorough

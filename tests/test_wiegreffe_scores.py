@@ -53,18 +53,6 @@ def test_table_3_is_read_off_between_the_adversaries_on_either_side(scored):
     assert row["ours"] == pytest.approx(0.8) and row["unjudged"] == "few seeds", "nothing on the other side"
 
 
-def test_table_3_is_of_lambda_0_001_where_one_is_stored_the_longest_trained(scored):
-    around = [result_of(guide_run(10, adversary_of(10, at, 2)), f1) for at, f1 in ((5e-4, 0.8), (2e-3, 0.6))]
-    short, long = (replace(adversary_of(10, 1e-3, 2), epochs=epochs) for epochs in (40, 80))
-    trained = [result_of(run, 0.82, jsd, 0.06) for run, jsd in ((short, 0.4), (long, 0.5))]
-    trained[1].record["history"] = [{"test_jsd": 0.5}] * 80
-    led = [result_of(guide_run(seed, run), f1) for run, f1 in ((short, 0.75), (long, 0.72)) for seed in SEEDS[:5]]
-    rows = scored(curve(5, 2), trained, around, led)
-    row = row_for(rows, item="Table 3", corpus="sst", measure=GUIDES)
-    assert row["ours"] == pytest.approx(0.72) and (row["n_seeds"], row["unjudged"]) == (1, "few seeds")
-    assert derived.guided_scores(["sst"])["f1"].tolist() == pytest.approx([0.72] * 5)
-
-
 def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
     short = replace(adversary_of(10, 5e-4), epochs=10)
     moving = result_of(short, jsd=0.5, tvd=0.1)
