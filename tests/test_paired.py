@@ -18,7 +18,6 @@ ENCODERS = ("lstm", "cnn", "average", "none")
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in PAIRED_ATTENTIONS]
 LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 40, 16]
 forms = pytest.mark.usefixtures("form")
-TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
 
 
 def small(encoder, attention, outputs=3):
