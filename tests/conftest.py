@@ -218,6 +218,15 @@ def offer(monkeypatch):
     return put
 
 
+TOKENS = ("score", "contribution", "gradient", "leave_one_out")
+
+
+def alike(found: Traces, expected: Traces, atol: float, names=TOKENS, **others: float) -> None:
+    """Arrays of traces are the same to within atol; others: name -> its own."""
+    for name, near in (dict.fromkeys(names, atol) | others).items():
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=near, err_msg=name)
+
+
 def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:
     """Random traces with the given document lengths."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ import plain_hierarchical
 import pytest
 import test_net
 import torch
+from conftest import alike
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
 from attn_core import device, tracing
@@ -41,11 +42,6 @@ MODELS = {name: (model, documents) for name, model, documents in models()}
 ALL = pytest.mark.parametrize("name", MODELS)
 
 
-def assert_alike(found, expected, atol):
-    for array in ("score", "contribution", "gradient", "leave_one_out", "bias"):
-        np.testing.assert_allclose(getattr(found, array), getattr(expected, array), rtol=0, atol=atol, err_msg=array)
-
-
 @ALL
 @pytest.mark.usefixtures("form")
 def test_every_tensor_of_a_reading_is_made_on_the_models_device(name):
@@ -54,7 +50,7 @@ def test_every_tensor_of_a_reading_is_made_on_the_models_device(name):
     expected = trace(model, documents)
     with torch.device("meta"):
         found = trace(model, documents)
-    assert_alike(found, expected, 1e-5)
+    alike(found, expected, 1e-5, bias=1e-5)
 
 
 @ALL
@@ -62,18 +58,18 @@ def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     model, documents = MODELS[name]
     expected = trace(model, documents)
     rows = np.random.default_rng(0).permutation(len(documents))
-    assert_alike(trace(model, documents.take(rows)).take(np.argsort(rows)), expected, 1e-5)
+    alike(trace(model, documents.take(rows)).take(np.argsort(rows)), expected, 1e-5)
     for place, value in ((tracing.BUDGETS, (3, 20, 20)), (texts.DELETION_TOKENS, 20)):
         monkeypatch.setitem(place, "cpu", value)
     monkeypatch.setattr(items, "WORDS", 9)
     monkeypatch.setattr(items, "DOCUMENTS", 2)
     small = trace(model, documents)
-    assert_alike(small, expected, 1e-5)
+    alike(small, expected, 1e-5)
     with device.threads(3):
         threaded = trace(model, documents)
         with ThreadPoolExecutor(1) as pool:  # this thread and later ones keep the setting
             assert torch.get_num_threads() == pool.submit(torch.get_num_threads).result() == 3
-    assert_alike(threaded, small, 0.0)
+    alike(threaded, small, 0.0)
 
 
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -84,7 +80,7 @@ on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU
 def test_gpu_equals_cpu(name):
     model, documents = MODELS[name]
     found = trace(copy.deepcopy(model).cuda(), documents)
-    assert_alike(found, trace(model, documents), 1e-4)
+    alike(found, trace(model, documents), 1e-4)
 
 
 @on_a_gpu

@@ -6,7 +6,7 @@ import numpy as np
 import plain_network as plain
 import pytest
 import torch
-from conftest import plainly, refused
+from conftest import alike, plainly, refused
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
 from attn_core.documents import Documents
@@ -106,10 +106,8 @@ def test_fast_equals_plain(encoder, attention, answers):
     traces = trace(model, documents)
     with plainly():
         plain_ones = trace(model, documents)
-    close = {"attention": 1e-6, "contribution": 1e-5, "query": 1e-6, "readout": 0}
-    close |= {"gradient": 1e-7, "leave_one_out": 1e-7}
-    for name, tolerance in close.items():
-        np.testing.assert_allclose(getattr(traces, name), getattr(plain_ones, name), atol=tolerance, err_msg=name)
+    names = ("gradient", "leave_one_out")
+    alike(traces, plain_ones, 1e-7, names, attention=1e-6, contribution=1e-5, query=1e-6, readout=0.0)
     np.testing.assert_allclose(plain_ones.outputs, plain.outputs_of(model, documents), atol=1e-6)
     assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
 
