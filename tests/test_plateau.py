@@ -96,9 +96,7 @@ def test_schedules_are_the_authors_configuration_files():
 
 
 def test_runs_take_the_schedule_and_what_has_none_is_refused():
-    run = Run("imdb_stars", "flan_none")
-    assert (run.epochs, run.batch, run.learning_rate, run.decay, run.hidden) == (60, 64, 0.0004, 0.0, None)
-    assert Run("yelp", "han_conv").hidden == 50 and Run("yelp", "han_conv").family == "hierarchical"
+    assert (Run("imdb_stars", "flan_none").epochs, Run("yelp", "han_conv").hidden) == (60, 50)
     assert Run("agnews_all", "flan_rnn").learning_rate == SCHEDULES["yahoo"]["learning_rate"]
     with refused("^no han_rnn here: most AG News texts are one sentence"):
         Run("agnews_all", "han_rnn")
@@ -177,16 +175,13 @@ def test_another_attention_or_choice_of_checkpoint_is_refused():
             Run("planted", encoder, **fields)
 
 
-@pytest.mark.parametrize("name", ["han_rnn", "flan_none"])
-def test_planted_is_learnt_live(name):
+def test_planted_is_learnt_live():
     """A training, its traces and its store from nothing; the same twice from the same seed."""
     options = (("longest_sentence", 8), ("n_dev", 100), ("n_test", 200), ("n_train", 400), ("shortest_sentence", 3))
-    run = Run("planted", name, options=options)
+    run = Run("planted", "han_rnn", options=options)
     result = obtain(run)
     assert result.source == "trained" and result.record["accuracy"] > 0.9
     found = result.traces
-    assert found.classes == 2 and found.lengths.mean() < 8 if is_han(name) else found.lengths.mean() > 10
+    assert found.classes == 2 and found.lengths.mean() < 8
     assert np.isfinite(found.leave_one_out).mean() > 0.9 and (found.gradient != 0).mean() > 0.9
-    if name == "flan_none":
-        again = obtain(run, train="fresh")
-        assert np.array_equal(again.traces.score, found.score)
+    assert np.array_equal(obtain(run, train="fresh").traces.score, found.score)

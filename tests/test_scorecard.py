@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import refused
-from scorecard_runs import result_of, row_for, seeds_of
+from scorecard_runs import row_for, seeds_of
 
 from attn_book import scorecard
 from attn_book.derived import COUNTED, statements_of
@@ -68,11 +68,7 @@ def test_a_claim_holds_or_differs_with_its_whole_interval():
 # ---- verdicts --------------------------------------------------------------------------------------------------------
 
 
-def test_what_has_no_run_is_not_rerun(stored):
-    stored([result_of()])
-    rows = scorecard.scorecard(paper="serrano")
-    assert set(rows["verdict"]) == {"unjudged"} and set(rows["data"]) == {"absent"} and rows["ours"].isna().all()
-    assert set(rows["unjudged"]) == {"no run"} and len(rows) == len(reported("tolerances", paper="serrano"))
+def test_a_paper_that_is_none_is_refused():
     with refused("no scored rows for paper 'serano'"):
         scorecard.scorecard(paper="serano")
 
