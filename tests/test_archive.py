@@ -16,7 +16,7 @@ import pytest
 from conftest import python, refused, toy_pairs, toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import called, first_run
+from tiny_runs import called
 
 from attn_book import derived, play
 from attn_core.errors import Damaged
@@ -108,7 +108,7 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_whole_are_refu
 def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkeypatch):
     """Same seed and settings, other weights: nobody could look up the model that a run was compared with."""
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
-    base, traces = first_run("sst"), toy_traces().rounded()
+    base, traces = Run("sst"), toy_traces().rounded()
     packing.same_as_archived(base, traces)  # nothing is archived
     tables = tables_of({"key": base.key, "run": as_dict(base)})
     upkeep.merge(tmp_path, "sst", tables, {base.key: None})
@@ -238,7 +238,7 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, l
     folder = tmp_path / "archive"
     folder.mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
-    runs = [first_run("20news"), first_run("sst")]
+    runs = [Run("20news"), Run("sst")]
     for run in runs:
         result = store.read(REAL, run.key)
         upkeep.merge(folder, run.corpus, rows.tables(result.record, result.numbers), {run.key: None})

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import python, refused
 from test_extending import ROOT, examples
-from tiny_runs import called, first_run, pack_run
+from tiny_runs import called, pack_run
 
 from attn_book import derived
 from attn_core.models import attention, classifier, encoders
@@ -180,7 +180,7 @@ def test_no_archived_run_has_another_key():
 def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
-    known = first_run("20news", "average")
+    known = Run("20news", "average")
     result = store.read(store.archive_folder(), known.key)
     tables = rows.tables(result.record, result.numbers, result.documents)
     upkeep.merge(folder, "20news", tables, {known.key: store.traces_bytes(result.traces)})

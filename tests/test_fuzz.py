@@ -16,7 +16,6 @@ import yaml
 from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiny_runs import first_run
 
 from attn_core.errors import AttnError
 from attn_lab.cli import main
@@ -38,7 +37,7 @@ def examples(share):
 def archive(tmp_path_factory):
     """Of one run, and the sentence model: all of them take 10 seconds to read."""
     folder = tmp_path_factory.mktemp("archive")
-    whole, key = store.archive_folder(), first_run("sst").key
+    whole, key = store.archive_folder(), Run("sst").key
     shutil.copytree(whole / sentence.FOLDER, folder / sentence.FOLDER)
     result = store.read(whole, key)
     upkeep.merge(folder, "sst", rows.tables(result.record, result.numbers), {key: None})

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from conftest import refused
 from scorecard_runs import result_of, seeds_of
-from tiny_runs import called, first_run, tiny
+from tiny_runs import called, tiny
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
@@ -132,9 +132,9 @@ def test_fields_that_are_not_named_are_at_their_defaults(few):
 
 def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
     (adversary,) = first_runs(divergence=1e-3).to_dict("records")
-    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (first_run("sst", rounding=1).key, 10, 0.3)
+    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (Run("sst", rounding=1).key, 10, 0.3)
     (guided,) = first_runs(guide="own").to_dict("records")
-    assert (guided["attention"], guided["base"]) == ("given", first_run("sst").key)
+    assert (guided["attention"], guided["base"]) == ("given", Run("sst").key)
 
 
 def test_numbers_by_hand(few):

@@ -6,7 +6,6 @@ import pytest
 import sentences
 from conftest import ROOT, refused
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tiny_runs import first_run
 
 from attn_book import page
 from attn_book.yardsticks import live, yardsticks
@@ -91,7 +90,7 @@ def test_any_epsilon_is_computed_and_none_replaced():
 def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figure(monkeypatch, capsys):
     """In place of a training: the record of a stored model under the name of one that is not, with forty texts."""
     run = Run("sst", seed=3)
-    like = obtain(first_run("sst"))
+    like = obtain(Run("sst"))
     record = like.record | {"key": run.key, "run": as_dict(run)}
     rows.save(store.cache_store(), record, like.traces.take(range(40)))
     elsewhere = Run("planted")  # among the numbers of no page that did not ask for it

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from conftest import python, refused
-from tiny_runs import TINY, first_run, pack_run, tiny
+from tiny_runs import TINY, pack_run, tiny
 
 from attn_core.training import Trained
 from attn_lab.runs import compute, packing, store, upkeep
@@ -73,7 +73,7 @@ def test_how_much_of_a_run_is_kept():
         Run("sst", vectors="indomain-300"): "summary",
         Run("snli", "average"): "first seed",
         Run("snli", seed=SEEDS[4]): "further",
-        first_run("amazon", "han_rnn"): "first seed",
+        Run("amazon", "han_rnn"): "first seed",
         tiny(50): "judged",
         tiny(): "judged",
     }

@@ -15,11 +15,6 @@ def tiny(seed=10, options=TINY, **fields) -> Run:
     return Run("planted", encoder="average", seed=seed, epochs=1, options=options, **fields)
 
 
-def first_run(corpus: str, *places, **fields) -> Run:
-    """A run of a data set."""
-    return Run(corpus, *places, **fields)
-
-
 def pack_run(run: Run) -> None:
     """Put a cached run into the archive."""
     packing.prepare(run)
