@@ -23,6 +23,7 @@ import pytest
 
 from attn_core.errors import AttnError
 from attn_core.traces import Traces
+from attn_lab.cli import main
 from attn_lab.data import catalogue, encoding, files
 from attn_lab.runs import foreign, rows, upkeep
 
@@ -112,6 +113,22 @@ def python(*words, folder=None, **environment) -> str:
 def no_names_without_a_meaning(folder: Path) -> None:
     """Of the modules in a folder each makes what it uses."""
     python("-m", "ruff", "check", "--isolated", "--select=F821", "--config=builtins=['display']", folder)
+
+
+@pytest.fixture
+def called(monkeypatch, capsys):
+    """called(words of a command): exit status, output and error lines."""
+
+    def call(*words: str) -> tuple[int, str, list[str]]:
+        monkeypatch.setattr("sys.argv", ["attn_core", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        lines = [line for line in said.err.splitlines() if "it/s" not in line and line.strip()]
+        return stop.value.code or 0, said.out, lines
+
+    return call
 
 
 @contextmanager

@@ -16,7 +16,6 @@ import pytest
 from conftest import python, refused, toy_pairs, toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import called
 
 from attn_book import derived, play
 from attn_core.errors import Damaged
@@ -272,13 +271,13 @@ def test_runs_stored_at_once_are_all_sealed(tmp_path):
     assert upkeep.faults(tmp_path) == [] and store.keys(tmp_path) == sorted(keys)
 
 
-def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(tmp_path, monkeypatch, capsys):
+def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(tmp_path, monkeypatch, called):
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
     merged(tmp_path)
     store.sealed(tmp_path, "runs/toy.parquet")
     forge(tmp_path / "runs" / "toy.parquet")
     for told in ("runs/toy.parquet is not the file that was sealed", "the record says accuracy 0.9000"):
-        status, out, _ = called(monkeypatch, capsys, "archive", "verify")
+        status, out, _ = called("archive", "verify")
         assert status == 1 and told in out
         upkeep.seal(tmp_path)
 

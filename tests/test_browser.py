@@ -70,7 +70,7 @@ def test_what_is_wrong_is_noticed(tmp_path, chromium):
 @built
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_serious(chromium, width, scheme):
-    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text()
     problems = []
     for name in pages():
         chromium.open(HTML / f"{name}.html", width, scheme)
@@ -81,11 +81,11 @@ def test_axe_finds_nothing_serious(chromium, width, scheme):
 @built
 def test_a_page_loads_what_it_needs():
     for name in pages():
-        text = (HTML / f"{name}.html").read_text(encoding="utf-8")
+        text = (HTML / f"{name}.html").read_text()
         assert ("mathjax-tex" in text) == ('class="math' in text), f"{name}: MathJax where formulas are"
         files = FILE.findall(text)
         assert len(files) == len(set(files)), f"{name} loads a file twice"
-    front = (HTML / "index.html").read_text(encoding="utf-8")
+    front = (HTML / "index.html").read_text()
     files = FILE.findall(front)
     fonts = (HTML / "_static").glob("inter-*.woff2")
     weight = len(front.encode()) + sum(path.stat().st_size for path in [*fonts, *(HTML / file for file in files)])
@@ -94,10 +94,10 @@ def test_a_page_loads_what_it_needs():
 
 @built
 def test_icons_are_drawn():
-    style = (HTML / "_static" / "attn.css").read_text(encoding="utf-8")
+    style = (HTML / "_static" / "attn.css").read_text()
     drawn = set(re.findall(r"\.(fa-[a-z-]+)(?=[^{}]*\{ --icon: url)", style))
     for name in (*pages(), "search", "genindex"):
-        text = (HTML / f"{name}.html").read_text(encoding="utf-8")
+        text = (HTML / f"{name}.html").read_text()
         used = {
             icon for names in re.findall(r'class="([^"]*)"', text) for icon in names.split() if icon.startswith("fa-")
         }

@@ -182,7 +182,7 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
 
 
 def test_the_data_page_names_every_corpus_with_its_licence():
-    page = (DATA / "README.md").read_text(encoding="utf-8")
+    page = (DATA / "README.md").read_text()
     for entry in catalogue.CATALOGUE.values():
         assert f"`{entry.name}`" in page
         assert entry.name.endswith("_all") or entry.licence in page, entry.name

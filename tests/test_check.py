@@ -479,7 +479,7 @@ def test_names_that_are_loaded_late_are_shown_and_are_the_functions():
 
 
 def test_the_ten_lines_of_the_readme_print_what_it_shows_without_torch(tmp_path):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text()
     assert len(readme.split()) <= 1_000
     code, told = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", readme, re.DOTALL).groups()
     assert len(code.strip().splitlines()) <= 11

@@ -10,7 +10,7 @@ import time
 import pandas as pd
 import pytest
 from conftest import refused
-from tiny_runs import TINY, called, grid, tiny, whole_store
+from tiny_runs import TINY, grid, tiny, whole_store
 
 from attn_lab.runs import compute, packing, store, sweep, upkeep
 from attn_lab.runs.results import obtain
@@ -162,15 +162,15 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
 
 
 @pytest.mark.slow
-def test_no_worker_and_a_worker_with_another_store(cluster, tmp_path, monkeypatch, capsys):
+def test_no_worker_and_a_worker_with_another_store(cluster, tmp_path, called):
     command = ["sweep", grid(tmp_path), "--scheduler", cluster.address]
     start = time.monotonic()
-    status, _, errors = called(monkeypatch, capsys, *command, "--no-workers-timeout", "0.5")
+    status, _, errors = called(*command, "--no-workers-timeout", "0.5")
     assert status == 2 and len(errors) == 1, errors
     assert errors[0].startswith(f"attn_core: no worker at {cluster.address} for 0.5 s; start one")
     assert not store.cache_store().exists(), "a refused sweep left something behind"
     cluster.start(cache=tmp_path / "elsewhere")
-    status, out, _ = called(monkeypatch, capsys, *command, "--no-workers-timeout", str(PATIENCE))
+    status, out, _ = called(*command, "--no-workers-timeout", str(PATIENCE))
     assert status == 1 and "2 runs, 2 failed" in out
     assert out.count("set ATTN_CACHE to one shared folder for both") == 4  # each as it fails and at the end
     assert not store.cache_store().exists() and not (tmp_path / "elsewhere").exists()

@@ -54,7 +54,7 @@ def test_every_row_has_a_whole_note(sessions):
 
 
 def test_the_weights_on_the_first_board_are_those_of_the_front_page():
-    board = yaml.safe_load((ROOT / "book" / "sessions.yml").read_text(encoding="utf-8"))[1]["rows"][0]["board"]
+    board = yaml.safe_load((ROOT / "book" / "sessions.yml").read_text())[1]["rows"][0]["board"]
     for number in "123":
         sentence, row = re.findall(rf"^{number}  (.*)$", board, re.MULTILINE)
         words, _, traces = sentence_traces(sentence)
@@ -70,7 +70,7 @@ def test_minutes_under_titles_are_those_of_words_code_and_figures():
     from test_edition import lines, visible_cells
 
     for name, path in PAGES.items():
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text()
         if name in ("index", "_template"):  # the front page is played with
             continue
         minutes = re.search(r"attn-kicker[^\n]*?(\d+) minutes", text)
@@ -92,7 +92,7 @@ def findings():
     """What students are to find: the leads and guarded sentences of pages, mistakes, lines of solutions."""
     told = {why for entry in KEYS.values() for _, why in slips(entry, GENERAL)} | secrets()
     for name, path in PAGES.items():
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text()
         told |= {lead.strip() for lead in re.findall(r'attn-lead">(.*?)</p>', text)}
         told |= set(re.findall(r'page\.expect\(.*, "([^"]*)"\)', text))
         for cell in read_notebook(executed(ROOT, name)).cells:
@@ -137,7 +137,7 @@ def test_the_packages_that_students_install_hold_no_finding():
     told = findings() | {claim["says"] for claim in CLAIMS.values()}
     for package in PACKAGES:
         for path in package.rglob("*.*"):
-            text = "" if path.suffix == ".pyc" else path.read_text(encoding="utf-8")
+            text = "" if path.suffix == ".pyc" else path.read_text()
             assert not [line for line in told if line in text], path
 
 
@@ -169,10 +169,10 @@ PROJECTS = ROOT / "book" / "projects"
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_model_report_prints_what_it_shows(number, monkeypatch, capsys):
     monkeypatch.chdir(PROJECTS)
-    brief = (PROJECTS / f"project-{number}.md").read_text(encoding="utf-8")
+    brief = (PROJECTS / f"project-{number}.md").read_text()
     assert "| good | passes | not yet |" in brief and "**Question.**" in brief
     assert "generated" in brief, "it says which data are"
-    report = (PROJECTS / f"project-{number}-report.md").read_text(encoding="utf-8")
+    report = (PROJECTS / f"project-{number}-report.md").read_text()
     names = {}
     for code, shown in re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)\n```", report, re.DOTALL):
         exec(code, names)

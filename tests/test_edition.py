@@ -13,7 +13,7 @@ from conftest import ROOT
 from attn_book import figures, words
 from attn_build import rendering, sources
 
-PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
+PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text()]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
@@ -47,7 +47,7 @@ def test_ten_lines_are_ten_and_print_their_number(page):
 
 @pytest.mark.parametrize("page", CHAIN)
 def test_a_page_of_the_chain_is_plain(page):
-    text = sources.pages(ROOT)[page].read_text(encoding="utf-8")
+    text = sources.pages(ROOT)[page].read_text()
     assert "attn-lead" in text, "the answer in a sentence"
     assert not [line for line in lines([code for _, code, _ in visible_cells(page)]) if len(line) > WIDTH]
     assert "figure:" not in text, "figures are drawn by figures.show, which takes an alternative text"
@@ -60,7 +60,7 @@ def test_readers_meet_names_and_no_keys():
     keys = [key for key in (*words.SETS, *words.ENCODERS) if re.search(r"[_\d]", key)]
     found = []
     for page in CHAIN:
-        article = BeautifulSoup((HTML / f"{page}.html").read_text(encoding="utf-8"), "html.parser").article
+        article = BeautifulSoup((HTML / f"{page}.html").read_text(), "html.parser").article
         for tag in article.select("pre, code, script, style, .dataframe tbody, .attn-record"):
             tag.decompose()
         text = article.get_text(" ")
@@ -84,7 +84,7 @@ wiegreffe/04-heat-maps wiegreffe/05-explanation wiegreffe/06-conclusion
 
 def test_every_address_of_the_first_edition_leads_to_a_page():
     known = set(rendering.toc_pages(ROOT))
-    moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text(encoding="utf-8"))
+    moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text())
     assert len(FIRST_EDITION.split()) == 46
     assert not [page for page in FIRST_EDITION.split() if page not in known and moved.get(page) not in known]
     assert set(moved.values()) <= known and not set(moved) & known
@@ -126,9 +126,9 @@ def opened(chromium, page: Path, expected: str) -> str:
 @pytest.mark.browser
 def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
     """By keys; on every page after the box is ticked; without the script the folds are what they were."""
-    script = (ROOT / "book" / "_static" / "code.js").read_text(encoding="utf-8")
+    script = (ROOT / "book" / "_static" / "code.js").read_text()
     for name in ("one", "two"):
-        (tmp_path / f"{name}.html").write_text(FOLDS.replace("SCRIPT", script), encoding="utf-8")
+        (tmp_path / f"{name}.html").write_text(FOLDS.replace("SCRIPT", script))
     (tmp_path / "plain.html").write_text("<article class='bd-article'><h1>No code</h1></article><script>" + script)
     chromium.open(tmp_path / "one.html")
     assert chromium.js(OPEN) == "false false false"

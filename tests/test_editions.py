@@ -23,7 +23,7 @@ def secrets() -> set[str]:
     """Lines of all solutions that stand nowhere else."""
     told, open_lines = set(), set()
     for path in PAGES.values():
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text()
         own = list(solutions(text).values())
         for solution in own:
             told |= {line.strip() for line in solution.splitlines()}
@@ -53,14 +53,14 @@ def test_every_page_loses_its_solutions(pages):
 
 def test_exercises_stay_and_say_how_to_ask(pages):
     for name, cut in pages:
-        text, labels = text_of(cut), exercises(PAGES[name].read_text(encoding="utf-8"))
+        text, labels = text_of(cut), exercises(PAGES[name].read_text())
         assert exercises(text) == labels, name
         assert re.findall(r'check\("(.*?)"', text) == [label for label in labels if label in KEYS], name
 
 
 def test_what_follows_the_last_solution_stays(pages):
     for name, cut in pages:
-        last = glued(PAGES[name].read_text(encoding="utf-8").rstrip().splitlines()[-1], {})
+        last = glued(PAGES[name].read_text().rstrip().splitlines()[-1], {})
         assert last == "```" or last in text_of(cut), name
 
 
@@ -123,7 +123,7 @@ def test_a_misspelt_label_is_refused():
 
 
 def test_every_answer_is_asserted_by_its_solution():
-    texts = [solutions(path.read_text(encoding="utf-8")).items() for path in PAGES.values()]
+    texts = [solutions(path.read_text()).items() for path in PAGES.values()]
     asserted = {
         label for text in texts for label, told in text if re.search(rf'assert .*check(?:ed)?\("{label}"', told)
     }

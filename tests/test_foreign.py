@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import python, refused
 from test_extending import ROOT, examples
-from tiny_runs import called, pack_run
+from tiny_runs import pack_run
 
 from attn_book import derived
 from attn_core.models import attention, classifier, encoders
@@ -177,7 +177,7 @@ def test_no_archived_run_has_another_key():
     assert [from_dict(store.read_record(folder, key)["run"]).key for key in keys] == keys
 
 
-def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
+def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, called):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
     known = Run("20news", "average")
@@ -196,6 +196,6 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     assert index.runs(source="archive", variant="any")["key"].tolist() == [known.key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
-        status, out, _ = called(monkeypatch, capsys, *command)
+        status, out, _ = called(*command)
         assert status == 0
     assert all(result.key in out for result in own)

@@ -16,7 +16,7 @@ from attn_build import sources
 from attn_lab.runs.index import runs
 
 LSTM = ("sst", "lstm", "tanh")
-CODE = Path(tables.__file__).with_name("picker.html").read_text(encoding="utf-8")
+CODE = Path(tables.__file__).with_name("picker.html").read_text()
 
 
 def executed(corpora: list[str]) -> dict:

@@ -180,7 +180,7 @@ def test_the_loop_on_the_page_trains_as_the_package_does():
 
     rng = np.random.default_rng(3)
     weight = np.where(documents.labels == 1, positive_weight(documents), 1.0)
-    page = (ROOT / "notebooks" / "wiegreffe" / "04-adversaries.md").read_text(encoding="utf-8")
+    page = (ROOT / "notebooks" / "wiegreffe" / "04-adversaries.md").read_text()
     names = {
         "range": lambda epochs: [0, 1],
         "batches": lambda split: batches(split, recipe.batch, rng),

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from conftest import refused
 from scorecard_runs import result_of, seeds_of
-from tiny_runs import called, tiny
+from tiny_runs import tiny
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
@@ -251,8 +251,8 @@ def test_without_any_run_one_line_says_so(stored):
 
 
 @pytest.fixture
-def asked(few, monkeypatch, capsys):
-    return lambda *words: called(monkeypatch, capsys, "numbers", *words)
+def asked(few, called):
+    return lambda *words: called("numbers", *words)
 
 
 def test_numbers_on_the_command_line(asked):

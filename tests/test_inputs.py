@@ -18,7 +18,6 @@ import pytest
 import torch
 from conftest import ROOT, refused, toy_traces
 from plain_network import random_documents, random_model
-from tiny_runs import called
 
 from attn_core.experiments import optimum
 from attn_lab import trace
@@ -226,9 +225,9 @@ CASES |= OTHERS
 CASES |= {" ".join(words)[:60]: (words, *case) for words, case in NAMES_AND_FILES.items()}
 
 
-def spoken(monkeypatch, capsys, command: str) -> tuple[int, str, list[str]]:
+def spoken(called, command: str) -> tuple[int, str, list[str]]:
     """Exit status, standard output, and the lines of standard error that are neither warnings nor bars."""
-    code, out, lines = called(monkeypatch, capsys, *typed(command))
+    code, out, lines = called(*typed(command))
     return code, out, [line for line in lines if not line.startswith("warning: ")]
 
 
@@ -260,37 +259,37 @@ def written(place: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("command", "damage", "expected"), CASES.values(), ids=map(ascii, CASES))
-def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch, capsys):
+def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch, called):
     damage(place)
     if "archive" in command:
         monkeypatch.setenv("ATTN_ARCHIVE", str(place / "archive"))
     before = written(place)
-    code, _, lines = spoken(monkeypatch, capsys, command)
+    code, _, lines = spoken(called, command)
     assert code == 2 and len(lines) == 1 and len(lines[0]) < 1_000, lines
     assert lines[0].startswith("attn_core: ") and expected in lines[0]
     assert written(place) == before, "a refused command left files behind"
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:99", "cpu:x", "tpu", "cuda:-5"])
-def test_a_device_that_is_not_there(device, place, monkeypatch, capsys):
+def test_a_device_that_is_not_there(device, place, monkeypatch, called):
     monkeypatch.setenv("ATTN_DEVICE", device)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    code, _, (line,) = spoken(monkeypatch, capsys, f"{PLANTED} --seed 3")
+    code, _, (line,) = spoken(called, f"{PLANTED} --seed 3")
     assert (code == 2 and "DEVICE" in line and device in line) or device == "cuda"  # where there is one
 
 
-def test_an_unknown_option_is_one_refusal(monkeypatch, capsys):
-    code, _, lines = spoken(monkeypatch, capsys, "run --corpis sst")
+def test_an_unknown_option_is_one_refusal(called):
+    code, _, lines = spoken(called, "run --corpis sst")
     assert code == 2 and "--corpis" in str(lines) and len(lines) < 8
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("a\nb" * 500), RecursionError(), MemoryError()])
-def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
+def test_what_nobody_foresaw_is_one_line(error, monkeypatch, called):
     def fails(*_):
         raise error
 
     monkeypatch.setattr("attn_lab.runs.sentence.read_sentence", fails)
-    code, _, (line,) = spoken(monkeypatch, capsys, "read a film")
+    code, _, (line,) = spoken(called, "read a film")
     assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 800
     monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])
     with pytest.raises(type(error)):
@@ -306,10 +305,10 @@ class Full(io.FileIO):
 
 
 @pytest.mark.parametrize("whole", [0, 2], ids=["weights", "run"])
-def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, capsys):
+def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, called):
     room, opened = iter([True] * whole), os.fdopen
     monkeypatch.setattr(os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w"))
-    code, _, lines = spoken(monkeypatch, capsys, f"{PLANTED} --set options.n_train=60")
+    code, _, lines = spoken(called, f"{PLANTED} --set options.n_train=60")
     assert code in (1, 2) and "No space left" in lines[-1] and "make room" in lines[-1]
     left = [Path(path) for path in written(place)]
     assert not [path for path in left if "@" in path.name or path.parent.name == "runs"]
@@ -318,7 +317,7 @@ def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, caps
 # ---- right -----------------------------------------------------------------------------------------------------------
 
 
-def test_files_of_windows_are_the_same(place, monkeypatch, capsys):
+def test_files_of_windows_are_the_same(place, called):
     """Tables, word vectors and grids with the line ends of Windows."""
     rooms = [f"Mary went to room {n}.,Where is Mary?,{('kitchen', 'garden')[n % 2]}" for n in range(40)]
     found = []
@@ -328,9 +327,9 @@ def test_files_of_windows_are_the_same(place, monkeypatch, capsys):
         words = "".join(f"{word} 0.5 -0.25\n" for word in encode("babi_1").vocabulary[4:])
         file("words.vec", words.replace("\n", end))(place)
         grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
-        assert "0 of 2 runs stored" in spoken(monkeypatch, capsys, SWEEP)[1]
+        assert "0 of 2 runs stored" in spoken(called, SWEEP)[1]
         typed = "run --corpus babi_1 --encoder average --epochs 1 --vectors words.vec --fresh --json"
-        _, out, _ = spoken(monkeypatch, capsys, typed)
+        _, out, _ = spoken(called, typed)
         found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
     assert found[0] == found[1]
 
@@ -349,8 +348,8 @@ def test_files_of_windows_are_the_same(place, monkeypatch, capsys):
     }.items(),
     ids=ascii,
 )
-def test_odd_texts_have_clear_answers(text, said, monkeypatch, capsys):
-    code, out, lines = spoken(monkeypatch, capsys, f"read {text}")
+def test_odd_texts_have_clear_answers(text, said, called):
+    code, out, lines = spoken(called, f"read {text}")
     assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
     assert max(map(len, out.splitlines())) < 200
 
@@ -382,11 +381,11 @@ def test_a_console_of_ascii_alone(words, tmp_path):
 
 @pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE"])
 @pytest.mark.parametrize("address", ["s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x"])
-def test_an_address_is_no_folder(variable, address, place, monkeypatch, capsys):
+def test_an_address_is_no_folder(variable, address, place, monkeypatch, called):
     """Refused before anything is trained, and no folder 's3:' appears."""
     monkeypatch.setenv(variable, address)
     command = ["archive", "list"] if variable == "ATTN_ARCHIVE" else ["run", "--corpus", "planted"]
-    code, _, (line,) = called(monkeypatch, capsys, *command)
+    code, _, (line,) = called(*command)
     assert code == 2 and f"{variable} is '{address}', which is no folder of this machine" in line
     assert not written(place)
 
@@ -413,7 +412,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("kind", STRANGERS)
-def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, capsys):
+def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, called):
     monkeypatch.delenv("ATTN_ARCHIVE", raising=False)
     STRANGERS[kind](tmp_path / "data" / "archive")
     (tmp_path / "data" / "below").mkdir(exist_ok=True)
@@ -423,7 +422,7 @@ def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "data" / "archive"))
         before = written(tmp_path)
         if kind != "runs of another kind":
-            code, _, (line,) = called(monkeypatch, capsys, "archive", "seal")
+            code, _, (line,) = called("archive", "seal")
             assert code == 2 and "is no archive of runs; nothing is written there" in line
         assert written(tmp_path) == before
 

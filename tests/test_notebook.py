@@ -13,7 +13,6 @@ import pytest
 from conftest import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import called
 
 from attn_book import page, words
 from attn_book.page import guard
@@ -32,7 +31,7 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
     path = root / "notebooks" / f"{name}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     body = CELL.format(tags="parameters", code=parameters)
-    path.write_text(HEAD + body + "".join(CELL.format(tags="", code=code) for code in cells), encoding="utf-8")
+    path.write_text(HEAD + body + "".join(CELL.format(tags="", code=code) for code in cells))
     return path
 
 
@@ -341,25 +340,25 @@ def edit(path):
     nbformat.write(notebook, path)
 
 
-def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, capsys):
+def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, called):
     for name in ("a/one", "a/two"):
         write_page(tmp_path, name, PARAMETERS, "print(n)")
     for module in (sources, running):
         monkeypatch.setattr(module, "repository", lambda root=None: tmp_path)
     one, two = (tmp_path / "notebooks" / "a" / f"{name}.ipynb" for name in ("one", "two"))
-    assert called(monkeypatch, capsys, "notebooks")[1].split() == [str(one), str(two)]
+    assert called("notebooks")[1].split() == [str(one), str(two)]
     run = nbformat.read(two, 4)  # outputs alone are no work: the same command makes them again
     run.cells[-1].outputs = [nbformat.v4.new_output("stream", text="3")]
     nbformat.write(run, two)
     edit(one)
     mine = one.read_bytes()
-    status, out, errors = called(monkeypatch, capsys, "notebooks")
+    status, out, errors = called("notebooks")
     assert not status and out.split() == [str(two)] and len(errors) == 1 and f"{one} was edited" in errors[0]
     assert one.read_bytes() == mine and not nbformat.read(two, 4).cells[-1].outputs
     done = running.execute("a/two")
     edit(done)
     (one.parent / "broken.ipynb").write_text("{")
-    out = called(monkeypatch, capsys, "clean")[1].splitlines()
+    out = called("clean")[1].splitlines()
     kept = [done, one.parent / "broken.ipynb", one]
     assert sorted(out) == sorted(f"{path} was edited and stays" for path in kept) and all(
         path.exists() for path in kept

@@ -8,7 +8,7 @@ from conftest import ROOT
 
 from attn_build.sources import executed, numbers_of
 
-FRONT = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
+FRONT = (ROOT / "notebooks" / "index.md").read_text()
 FINDINGS = re.findall(r"^\d+\. .*$", FRONT, re.MULTILINE)
 TOLD_OFTEN = {
     "single-state agreement, SST": """

@@ -6,7 +6,6 @@ import re
 import nbformat
 import pytest
 from conftest import ROOT, python
-from tiny_runs import called
 
 from attn_build import sources
 
@@ -23,7 +22,7 @@ def plugins(tmp_path, monkeypatch):
     """A data set and an encoder, in two files that $ATTN_PLUGINS names."""
     files = {"data": "corpus", "net": "encoder"}
     for name, tag in files.items():
-        (tmp_path / f"{name}.py").write_text(page_cell(tag), encoding="utf-8")
+        (tmp_path / f"{name}.py").write_text(page_cell(tag))
     monkeypatch.setenv("ATTN_PLUGINS", os.pathsep.join(str(tmp_path / f"{name}.py") for name in files))
 
 
@@ -50,9 +49,9 @@ def test_a_page_knows_them(plugins, tmp_path):
         ("wrong.py", "import attn_lab.nothing", "could not be loaded: ModuleNotFoundError"),
     ],
 )
-def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, capsys, name, text, told):
+def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, name, text, told, called):
     if text is not None:
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_text(text)
     monkeypatch.setenv("ATTN_PLUGINS", str(tmp_path / name))
-    status, _, lines = called(monkeypatch, capsys, "corpora")
+    status, _, lines = called("corpora")
     assert status == 2 and len(lines) == 1 and "ATTN_PLUGINS" in lines[0] and name in lines[0] and told in lines[0]

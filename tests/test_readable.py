@@ -96,7 +96,7 @@ def measures(folder: Path) -> dict:
     count = lines = packed = vague = 0
     dense = []
     for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text()
         tokens = code_tokens(text)
         file_lines = len({token.start[0] for token in tokens})
         count += len(tokens)

@@ -22,7 +22,7 @@ def again():
 
 def test_a_page_run_again_reads_like_the_book(again):
     assert again.name == "04-2-2-adversarial--epsilon-0.1.html" and again.with_suffix(".ipynb").is_file()
-    text = again.read_text(encoding="utf-8")
+    text = again.read_text()
     assert not any(raw in text for raw in ("{glue", "{doc}", "{ref}", "{cite", ":::"))
     article = BeautifulSoup(text, "html.parser").find("article")
     assert "epsilon = 0.1" in article.find(class_="attn-changed").text

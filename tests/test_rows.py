@@ -54,7 +54,7 @@ ACT = """(() => {
 def test_a_browser_sorts_and_filters(tmp_path, chromium):
     table = tables.rows({"data set": True, "here": False}, [("SST", "0.30"), ("IMDB", "0.10"), ("SST", "0.20")]).data
     text = f"<!doctype html><body>{table}<script>{SCRIPT.read_text()}</script>"
-    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    (tmp_path / "page.html").write_text(text)
     chromium.open(tmp_path / "page.html")
     assert chromium.js(ACT) == [["0.20", "0.30"], "2 of 3 rows", "ascending", 3]
 

@@ -509,7 +509,7 @@ def test_ordinary_files_become_a_page_without_a_hand_edit(tmp_path, name):
     command = ["study", str(file), "--encoder", "average", "--epochs", "4", "--output", str(tmp_path / "out")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output + str(done.exception)
-    page = (tmp_path / "out" / file.name).with_suffix(".html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / file.name).with_suffix(".html").read_text()
     assert page.count("attn-strip") >= 4 and page.count("attn-fig-title") == 1 and "single-state agreement" in page
     assert ("by a guess" in page and "süß" in page) == (name == "kritiken.csv")
     assert pd.read_csv(tmp_path / "out" / f"{file.stem}-numbers.csv")["value"].notna().sum() > 10

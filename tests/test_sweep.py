@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import refused
 from test_plugins import plugins  # noqa: F401  (a fixture)
-from tiny_runs import TINY, called, grid, tiny, whole_store
+from tiny_runs import TINY, grid, tiny, whole_store
 
 from attn_lab.cli import main
 from attn_lab.runs import index, packing, store, sweep
@@ -17,7 +17,7 @@ from attn_lab.runs.results import AbsentRun, obtain
 from attn_lab.runs.run import Run
 
 
-def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys):
+def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys, called):
     path = grid(tmp_path, "[0, 1, 2]")
     obtain(tiny(1))
     monkeypatch.setattr("sys.argv", ["attn_core", "sweep", path, "--dry-run"])
@@ -31,9 +31,9 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
     ]
     assert lines[3] == "1 of 3 runs stored"
     assert store.keys(store.cache_store()) == [tiny(1).key]
-    status, out, _ = called(monkeypatch, capsys, "sweep", path)
+    status, out, _ = called("sweep", path)
     assert status == 0 and out.startswith("1 of 3 runs stored\n") and "3 runs, 0 failed" in out
-    assert called(monkeypatch, capsys, "sweep", path)[1].startswith("3 of 3 runs stored\n")
+    assert called("sweep", path)[1].startswith("3 of 3 runs stored\n")
 
 
 def guided(seed=10, **fields) -> Run:
@@ -87,7 +87,7 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("own_tables", "plugins")
-def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
+def test_jobs_share_a_sweep(tmp_path, monkeypatch, called):
     """Both selections of a seed are trained once; a failed base is named; plugins are known."""
     path = tmp_path / "grid.yml"
     options = json.dumps([list(pair) for pair in TINY])
@@ -101,7 +101,7 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
         f"{block}  seed: 10\n  options: [{wrong}]\n"
     )
     command = "sweep", str(path), "--jobs", "2"
-    status, out, _ = called(monkeypatch, capsys, *command)
+    status, out, _ = called(*command)
     *runs, bad = sweep.read_grid(path)
     assert [run.base and run.base.seed for run in runs[:5]] == [10, 50, 257, None, None]
     assert status == 1 and "7 runs, 2 failed" in out, "the base and the run that needed it"
@@ -118,7 +118,7 @@ OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epoc
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys):
+def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys, called):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
@@ -137,11 +137,11 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
         return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
 
     labels(0)
-    assert not called(monkeypatch, capsys, "run", *OWN)[0] and sweep.stored(run, False)
+    assert not called("run", *OWN)[0] and sweep.stored(run, False)
     first, weights = data(), store.weights_file(run.key)
     assert oct(weights.stat().st_mode)[-3:] == "644", "a cache may be shared"
     labels(1)
-    status, out, errors = called(monkeypatch, capsys, "sweep", str(path), "--pack")
+    status, out, errors = called("sweep", str(path), "--pack")
     assert not status and out.startswith("0 of 1 runs stored\n")
     assert any(
         f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
@@ -151,12 +151,12 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert second != first and sweep.stored(run, True)
     labels(0)  # the archive is of the others now
     assert not sweep.stored(run, True)
-    status, out, _ = called(monkeypatch, capsys, "sweep", str(path), "--pack")
+    status, out, _ = called("sweep", str(path), "--pack")
     assert status == 1 and f"the runs of 'sst' in {tmp_path / 'archive'} were trained on data {second[:12]}" in out
     assert data() == second, "refused before it was trained"
     with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
         obtain(run)
-    assert not called(monkeypatch, capsys, "run", *OWN)[0] and data() == first
+    assert not called("run", *OWN)[0] and data() == first
     other = Run("sst", "average", vectors="random", epochs=1, seed=4)
     obtain(other, train="auto")
     assert index.runs(key="any", vectors="any", epochs="any", seed="any")["key"].tolist() == [run.key]
@@ -165,7 +165,7 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert obtain(run, traces=False).source == "archive", "an archived run needs no data"
     shutil.rmtree(tmp_path / "archive" / "runs")
     for more in ([], ["--fresh"]):
-        status, _, errors = called(monkeypatch, capsys, "run", *OWN, *more)
+        status, _, errors = called("run", *OWN, *more)
         assert status == 2 and "no data for corpus 'sst'" in errors[-1]
     assert data() == first and store.manifest(tmp_path / "archive") == sealed
 

@@ -24,7 +24,7 @@ def line(word, value, width=WIDTH):
 
 
 def write(path, *lines):
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 

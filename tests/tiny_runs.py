@@ -2,9 +2,6 @@
 
 import json
 
-import pytest
-
-from attn_lab.cli import main
 from attn_lab.runs import packing, store, upkeep
 from attn_lab.runs.run import Run
 
@@ -37,17 +34,3 @@ def whole_store() -> set[str]:
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
     assert {path.name for path in (folder / "runs").iterdir()} == {f"{key}.zip" for key in store.keys(folder)}
     return set(store.keys(folder))
-
-
-def called(monkeypatch, capsys, *words: str) -> tuple[int, str, list[str]]:
-    """Exit status, output and error lines of a command."""
-    monkeypatch.setattr("sys.argv", ["attn_core", *words])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    said = capsys.readouterr()
-    assert "Traceback" not in said.err
-    return (
-        stop.value.code or 0,
-        said.out,
-        [line for line in said.err.splitlines() if "it/s" not in line and line.strip()],
-    )
