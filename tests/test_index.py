@@ -10,7 +10,7 @@ import pytest
 from conftest import refused
 from scorecard_runs import result_of, seeds_of
 from tiny_runs import tiny
-from wiegreffe_results import adversary_of, guide_run
+from wiegreffe_results import adversary_of
 from wiegreffe_results import result_of as by_record
 
 from attn_lab.more.single_state import single_state_agreement
@@ -110,7 +110,10 @@ def few(stored):
         result_of(seed=10, values={TAU: 0.7}, fraction=0.25, selection="test"),
         result_of(seed=7, values={TAU: 0.6}),
     ]
-    others = [by_record(adversary_of(10, 1e-3), 0.7, 0.3, 0.05), by_record(guide_run(10, Run("sst", seed=10)), 0.75)]
+    others = [
+        by_record(adversary_of(10, 1e-3), 0.7, 0.3, 0.05),
+        by_record(Run("sst", "average", "given", seed=10, guide="own", base=Run("sst", seed=10)), 0.75),
+    ]
     imdb = [result_of("imdb", values={(TAU, "1"): 0.2, TAU: 0.3})]
     return stored(seeds_of(count=3, values={TAU: 0.5, "accuracy": 0.8}), variants, others, imdb)
 

@@ -18,6 +18,7 @@ from attn_core.documents import Documents
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
+from attn_core.traces import cut
 from attn_core.tracing import forward, trace
 from attn_core.tracing.texts import with_row_per_token
 from attn_lab.more import transformer  # noqa: F401  (one of ENCODERS)
@@ -200,6 +201,16 @@ def test_deleting_either_of_two_equal_neighbours_is_a_tie(paired, encoder, lengt
         patch.setattr(tracing, "with_ties", lambda traces, words: traces)
         apart = trace(model, documents, gradient=False)
     np.testing.assert_allclose(traces.leave_one_out, apart.leave_one_out, atol=1e-6)
+
+
+@given(st.lists(st.integers(3, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 100))
+def test_every_document_is_in_one_chunk_within_the_budget(lengths, texts, tokens):
+    lengths = np.array(lengths)
+    parts = cut(lengths, texts, tokens)
+    assert sorted(np.concatenate(parts)) == list(range(len(lengths)))
+    for rows in parts:
+        assert len(rows) <= texts
+        assert len(rows) == 1 or len(rows) * lengths[rows].max() <= tokens
 
 
 def test_an_attention_that_scores_no_tokens_is_refused():
