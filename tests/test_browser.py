@@ -112,13 +112,6 @@ def test_the_search_finds_the_definition_first(chromium, term, page):
     assert first.partition("#")[0] == f"{page}.html"
 
 
-@built
-@pytest.mark.parametrize("page", ["index", "one-model"])
-def test_the_first_control_of_a_widget_is_near(chromium, page):
-    chromium.open(HTML / f"{page}.html", 1280)
-    assert chromium.tabs(".attn-play") <= 5
-
-
 # ---- on paper --------------------------------------------------------------------------------------------------------
 
 ARTICLE = """<html><head><link rel="stylesheet" href="UP_static/own.css"></head><body><article class="bd-article">

@@ -8,7 +8,6 @@ from plain import documents, jsd, output
 
 from attn_book import derived
 from attn_core.experiments import distance
-from attn_lab.more import beside
 
 COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd"]
 
@@ -55,18 +54,6 @@ def test_bad_input_is_named():
         distance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
     with refused("share no document"):
         distance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
-
-
-def test_median_and_maximum_over_seeds():
-    base = toy_traces((3, 4, 5, 6), 1)
-    tables = [distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
-    tables[1] = tables[1].iloc[[3, 0, 1]]  # one lacks a document and has another order
-    found = beside.per_instance(tables).set_index("doc_id")
-    assert sorted(found.index) == [0, 1, 3]
-    for doc_id in found.index:
-        values = [table.set_index("doc_id").loc[doc_id, "jsd"] for table in tables]
-        np.testing.assert_allclose(found.loc[doc_id, ["median", "max"]].astype(float), [np.median(values), max(values)])
-        assert found.loc[doc_id, "max_attention"] == pytest.approx(base.max_attention[doc_id])
 
 
 # Curves read off

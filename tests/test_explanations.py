@@ -132,15 +132,6 @@ def test_where_cls_looks_is_all_there_is():
     assert shares == {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
 
 
-def test_agreement_by_hand():
-    offsets = np.array([0, 3, 4])
-    top, tau = rankings.agreement(np.array([1.0, 3, 2, 5]), np.array([0.1, 0.9, 0.2, 1]), offsets)
-    assert top[0] == 1
-    assert tau[0] == 1
-    assert np.isnan(top[1])
-    assert np.isnan(tau[1])
-
-
 @pytest.fixture(scope="module")
 def documents():
     rng = np.random.default_rng(1)

@@ -171,10 +171,3 @@ def test_every_value_that_a_page_glues_is_shown_there():
 
 def parsed(cell: str) -> ast.Module:
     return ast.parse("\n".join(line for line in cell.split("\n") if not re.match(r":[\w-]+:", line)))
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_code_is_no_wider_than_a_screen(page):
-    """Folded cells, too; those of parameters have their own layout. Modules are held to the same by ruff."""
-    cells = [cell for cell in cells_of(sources.pages(ROOT)[page]) if "parameters" not in cell.split("\n")[0]]
-    assert not [line for cell in cells for line in cell.splitlines() if len(line) > 120]

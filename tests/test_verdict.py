@@ -11,10 +11,8 @@ from attn_book import verdict
 from attn_book.fasttext import newest
 from attn_book.scorecard import reported
 from attn_build import sources
-from attn_lab.more import known
 from attn_lab.runs import index
 from attn_lab.runs.baselines import weak
-from benchmarks import bench_tests
 
 RULES = {
     "gradients": "claim: attention correlates only weakly with gradient",
@@ -133,32 +131,6 @@ def test_what_survives_lies_above_a_coin_with_every_definition(monkeypatch, lows
     others = [row | {"low": 0.1, "documents": 49} for row in rows]  # too few to tell
     monkeypatch.setattr(verdict, "areas", lambda: pd.DataFrame(rows + others))
     assert verdict.survivors() == ({("order", "sst")} if survives else set())
-
-
-def test_areas_are_those_of_the_stored_traces():
-    """One data set's again, and by hand the interval over seeds and texts of one of them."""
-    stored = verdict.areas().query("corpus == '20news' and n_seeds == 5")
-    runs = bench_tests.runs_of("20news", "ppmi-300")
-    for name in ("names", "top item"):
-        tables = []
-        for run, model in zip(runs, bench_tests.shared(runs), strict=True):
-            good = known.by_deletion(model)
-            tables.append(known.told_apart(good, model, known.TESTS[name], run.seed, bench_tests.ORDERS))
-        for row in bench_tests.rows_of(tables, measure=name):
-            kept = stored.query(f"measure == '{name}' and definition == 'deletion' and statistic == @row['statistic']")
-            again = [row[end] for end in ("value", "low", "high", "documents")]
-            assert kept[["value", "low", "high", "documents"]].iloc[0].tolist() == pytest.approx(again, rel=1e-4)
-
-
-def test_neighbours_follow_from_the_document_tables():
-    """Of one data set: what is counted of permuted weights is what the traces give, on the texts that are stored."""
-    stored = verdict.neighbours().query("corpus == '20news'").set_index(["test", "kind"])
-    tables = verdict.tables_of("20news", "lstm", "documents")
-    assert stored["documents"]["permutation", "permuted"] == len(tables[0])
-    models = bench_tests.shared(bench_tests.runs_of("20news", "ppmi-300"))
-    named = [known.names_the_word(model, model).mean() for model in models]
-    stored = [table["top1_attention"].loc[models[0].doc_id].mean() for table in tables]
-    assert stored == pytest.approx(named, rel=1e-4)
 
 
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
