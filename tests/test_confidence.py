@@ -24,11 +24,6 @@ def test_texts_weigh_as_confidence_spreads_among_others():
     assert means(own, others)["attention_invariant"] == pytest.approx(0.25)
 
 
-def test_beside_themselves_texts_have_their_mean():
-    own = texts([0.1, 0.5, 0.99], [0.2, 0.4, 0.9])
-    assert means(own, own)["single_state_agreement"] == pytest.approx(0.5)
-
-
 def test_a_bin_without_texts_is_left_out():
     own = texts([0.5, 0.5], [0.4, 0.6])
     others = texts([0.5] * 19 + [0.99], [0] * 20)

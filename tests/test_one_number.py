@@ -2,14 +2,13 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from attn_build.sources import executed, numbers_of
 
-ROOT = Path(__file__).parents[1]
-FRONT = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
+FRONT = (ROOT / "notebooks" / "index.md").read_text()
 FINDINGS = re.findall(r"^\d+\. .*$", FRONT, re.MULTILINE)
 TOLD_OFTEN = {
     "single-state agreement, SST": """
