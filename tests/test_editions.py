@@ -75,7 +75,8 @@ def test_no_code_needs_what_a_solution_made(pages, tmp_path):
 RIGHT = {
     "notation-ex-jsd": [0.693, 0.2158, 0.0],
     "read-ex-interval": (0.8, 0.84),
-    "jain-41-ex-hand": "Film",
+    "jain-41-ex-hand": 0.667,
+    "serrano-41-ex-orders": ["Film", "not"],
     "jain-421-ex-bound": 0.3799,
     "serrano-41-ex-odds": {2, 3},
 }

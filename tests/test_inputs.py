@@ -337,7 +337,7 @@ def test_files_of_windows_are_the_same(place, called):
 @pytest.mark.parametrize(
     ("text", "said"),
     {
-        "film": ["film", "0.683 to 0.683", "–"],
+        "film": ["film", "0.565 to 0.565", "–"],
         "qqqzzz xxyyzz": ["2 of 2 words are unknown"],
         "فيلم جيد": ["فيلم", "2 of 2 words"],
         "a" * 10_000: ["1 of 1 words", "a" * 30 + "..."],

@@ -33,5 +33,5 @@ def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
     other = result_of(replace(adversary_of(10, 5e-4), base=Run("sst", selection="test")), jsd=0.5, tvd=0.1)
     stored(curve(), [moving, other])
     rows = derived.adversaries("sst")
-    assert len(rows) == 3 * len(CURVE) and rows["settled"].all() and set(rows["divergence"]) == {*CURVE}
-    assert derived.adversaries("sst", every=True)["settled"].tolist().count(False) == 1
+    assert len(rows) == 3 * len(CURVE) and set(rows["divergence"]) == {*CURVE}
+    assert len(derived.adversaries("sst", every=True)) == len(rows) + 1

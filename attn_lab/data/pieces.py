@@ -57,18 +57,18 @@ def folder(name: str = "minilm") -> Path:
     """
     model = MODELS[name]
     variable = f"ATTN_{name.upper()}"
-    place = files.folder_of(variable)
+    source = files.folder_of(variable)
     package = find_spec(model["package"])
-    if place is None and package is not None and package.submodule_search_locations:
-        place = Path(next(iter(package.submodule_search_locations))) / model["inside"]
-    if place is None or not all((place / file).is_file() for file in model["files"]):
-        where = f"in {place}" if place else "here"
+    if source is None and package is not None and package.submodule_search_locations:
+        source = Path(next(iter(package.submodule_search_locations))) / model["inside"]
+    if source is None or not all((source / file).is_file() for file in model["files"]):
+        where = f"in {source}" if source else "here"
         raise AttnError(
             f"weights and tokenizer of {model['title']} are not {where}; {model['install']}, or let {variable} name a "
             f"folder with {' and '.join(model['files'])} of {model['title']}"
         )
     for file, checksum in model["files"].items():
-        if files.sha256(place / file) != checksum:
+        if files.sha256(source / file) != checksum:
             raise AttnError(f"{place / file} is another model's, or damaged; its SHA-256 must be {checksum}")
     return place
 
