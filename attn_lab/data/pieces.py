@@ -69,8 +69,8 @@ def folder(name: str = "minilm") -> Path:
         )
     for file, checksum in model["files"].items():
         if files.sha256(source / file) != checksum:
-            raise AttnError(f"{place / file} is another model's, or damaged; its SHA-256 must be {checksum}")
-    return place
+            raise AttnError(f"{source / file} is another model's, or damaged; its SHA-256 must be {checksum}")
+    return source
 
 
 @lru_cache
