@@ -47,8 +47,6 @@ TOLD_OFTEN = {
 """What several pages print -> each page and the name under which it is glued there."""
 MEASURED = {
     "the most attended word is deletion's, SST": "verdict names_sst, compared top_lstm",
-    "oracle attention has an adversary": "jain/06-discussion ideal, verdict ideal",
-    "a far adversary guides worse, at least": "wiegreffe/03-4-guides bad_least, verdict away_least",
 }
 """The same where one page reads a table of five digits."""
 

@@ -420,12 +420,6 @@ def table(rules: dict) -> HTML:
     return HTML(page.PARTS.claims(lines, PAPERS))
 
 
-def changed(rules: dict) -> pd.DataFrame:
-    """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
-    both = every_answer(RULES).assign(after=every_answer(rules)["word"]).rename(columns={"word": "before"})
-    return both[both["before"] != both["after"]]
-
-
 # ---- its figures -----------------------------------------------------------------------------------------------------
 
 SHADES = {
@@ -516,10 +510,10 @@ def matrix(rules: dict) -> tuple[Any, str]:
             told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
     lines = [
         (
-            claim["says"].rstrip("."),
+            f"{i} {claim['says'].rstrip('.')}",
             figures.COLOURS.get(claim["paper"], figures.INK),
         )
-        for claim in CLAIMS.values()
+        for i, claim in enumerate(CLAIMS.values(), 1)
     ]
     heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
     return grid(lines, drawn, heads, 9.6), "; ".join(told)
