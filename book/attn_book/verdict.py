@@ -420,6 +420,12 @@ def table(rules: dict) -> HTML:
     return HTML(page.PARTS.claims(lines, PAPERS))
 
 
+def changed(rules: dict) -> pd.DataFrame:
+    """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
+    both = every_answer(RULES).assign(after=every_answer(rules)["word"]).rename(columns={"word": "before"})
+    return both[both["before"] != both["after"]]
+
+
 # ---- its figures -----------------------------------------------------------------------------------------------------
 
 SHADES = {
