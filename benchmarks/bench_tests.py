@@ -75,7 +75,7 @@ def told(good: list[Traces], models: list[Traces], test: Callable, **named) -> l
     return rows_of([told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked], **named)
 
 
-def stable(weights: list[Traces], **named) -> list[dict]:
+def stable(weights: list[Traces], /, **named) -> list[dict]:
     """The same of being like the first seed's (Wiegreffe & Pinter 3.3)."""
     first, *further = weights
     asked = zip(further, SEEDS[1:], strict=False)

@@ -16,7 +16,7 @@ from attn_lab.runs.compute import inputs_of
 from attn_lab.runs.run import Run
 from benchmarks.measured import DATA
 
-WORDS = Run("sst", "average", "tanh", 10, vectors="indomain-300")
+WORDS = Run("sst", "average", "tanh", 10)
 PIECES = Run("sst", "minilm", "tanh", 10)
 SENTENCES = (
     piecewise.SENTENCE,

@@ -24,11 +24,11 @@ def wanted() -> list[tuple[str, Run]]:
     """(kind, run) of every model shown, the one that the others are compared with first."""
     models = []
     for kind, attention in (("learned", "tanh"), ("uniform", "uniform")):
-        for encoder in ("lstm", "cnn", "average", "transformer"):
+        for encoder in ("lstm", "average"):
             for seed in SEEDS[:5]:
                 models.append((kind, Run("sst", encoder, attention, seed)))
     _, first = models[0]
-    strength = {"divergence": 2e-3, "epochs": 40}  # one of data/sweeps/wiegreffe-adversaries.yml
+    strength = {"divergence": 2e-3, "epochs": 40}
     return [*models, ("adversary", replace(first, base=first, **strength))]
 
 

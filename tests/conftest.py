@@ -2,10 +2,13 @@
 
 import hashlib
 import os
+import subprocess
 import sys
+import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -18,9 +21,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from attn_core.errors import AttnError
 from attn_core.traces import Traces
+from attn_lab.cli import main
 from attn_lab.data import catalogue, encoding, files
-from attn_lab.runs import foreign, index, rows, store
+from attn_lab.runs import foreign, rows, upkeep
 
 # The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
 # new ones: pytest --hypothesis-profile search.
@@ -30,6 +35,7 @@ hypothesis.settings.register_profile("drawn", deadline=None)
 hypothesis.settings.load_profile("drawn" if "ATTN_SEED" in os.environ else "fixed")
 
 
+ROOT = Path(__file__).parents[1]
 SLOW = {
     "test_archive",
     "test_book",
@@ -95,40 +101,58 @@ def plainly():
     return mock.patch.dict("os.environ", ATTN_FAST="0")
 
 
-def tables_of(results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What the index holds of these results: one row a run, one a number."""
-    runs, numbers = [index.EMPTY], [index.NO_NUMBERS]
-    for result in results:
-        tables = rows.tables(result.record, result.numbers)
-        runs.append(tables["runs"].select(index.SHOWN).to_pandas().assign(source=result.source))
-        columns = tables["numbers"].select(("key", *store.NAMES, "value")).to_pydict()
-        for name in ("key", *store.NAMES):
-            columns[name] = pa.array(columns[name], pa.string()).dictionary_encode()
-        numbers.append(pa.table(columns))
-    values = pa.concat_tables(numbers).unify_dictionaries().to_pandas()
-    return index.sifted(pd.concat(runs[1:] or runs, ignore_index=True), {}), values
+def python(*words, folder=None, **environment) -> str:
+    """What a Python of its own prints, which must end well."""
+    command = [sys.executable, *map(str, words)]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def no_names_without_a_meaning(folder: Path) -> None:
+    """Of the modules in a folder each makes what it uses."""
+    python("-m", "ruff", "check", "--isolated", "--select=F821", "--config=builtins=['display']", folder)
 
 
 @pytest.fixture
-def stored(monkeypatch):
-    """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
+def called(monkeypatch, capsys):
+    """called(words of a command): exit status, output and error lines."""
+
+    def call(*words: str) -> tuple[int, str, list[str]]:
+        monkeypatch.setattr("sys.argv", ["attn_core", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        lines = [line for line in said.err.splitlines() if "it/s" not in line and line.strip()]
+        return stop.value.code or 0, said.out, lines
+
+    return call
+
+
+@contextmanager
+def refused(told: str | None = None):
+    """What is done within it ends in an AttnError of one line that says so, a regular expression."""
+    with pytest.raises(AttnError, match=told) as error:
+        yield error
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """Makes the given results all that the archive holds: stored(*lists of results)."""
     from attn_book import derived
 
     def hold(*parts):
-        held = {}
-        for result in (result for part in parts for result in part):
-            held[result.key] = replace(result, digest="made up" if result.traces is not None else "")
-        runs, numbers = tables_of(held.values())
-        monkeypatch.setattr(index, "_folders", lambda: dict.fromkeys(("archive", "cache", "trained"), Path()))
-        monkeypatch.setattr(index, "_all_runs", lambda: runs)
-        monkeypatch.setattr(index, "_values", lambda chosen: numbers)
-        monkeypatch.setattr(index, "has", lambda name: set(index.with_parameters(numbers)[name]))
-        monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
-        monkeypatch.setattr(store, "read_record", lambda folder, key: held[key].record)
-        monkeypatch.setattr(store, "rows_of", lambda folder, layer, key: getattr(held[key], layer))
-        monkeypatch.setattr(store, "has_traces", lambda folder, key: held[key].traces is not None)
-        monkeypatch.setattr(store, "read_traces", lambda folder, key: held[key].traces)
-        monkeypatch.setattr(store, "traces_digest", lambda folder, key: held[key].digest)
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+        held = {result.key: result for part in parts for result in part}
+        for corpus in {result.record["run"]["corpus"] for result in held.values()}:
+            own = [result for result in held.values() if result.record["run"]["corpus"] == corpus]
+            made = [rows.tables(result.record, result.numbers) for result in own]
+            layers = {layer: pa.concat_tables([table[layer] for table in made]) for layer in made[0]}
+            upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in own))
         derived.searched.cache_clear()
         return list(held.values())
 
@@ -211,6 +235,15 @@ def offer(monkeypatch):
     return put
 
 
+TOKENS = ("score", "contribution", "gradient", "leave_one_out")
+
+
+def alike(found: Traces, expected: Traces, atol: float, names=TOKENS, **others: float) -> None:
+    """Arrays of traces are the same to within atol; others: name -> its own."""
+    for name, near in (dict.fromkeys(names, atol) | others).items():
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=near, err_msg=name)
+
+
 def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:
     """Random traces with the given document lengths."""
     rng = np.random.default_rng(seed)
@@ -231,6 +264,16 @@ def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> T
         gradient=rng.normal(size=offsets[-1]).astype(np.float32),
         leave_one_out=leave_one_out.astype(np.float32),
     )
+
+
+def one(attention, contribution, bias=0.0, **more) -> Traces:
+    """Traces of one text under these weights. contribution: a number an item, or one a class."""
+    with np.errstate(divide="ignore"):
+        score = np.maximum(np.log(np.asarray(attention, float) / np.max(attention)), -1e4)
+    contribution = np.asarray(contribution, np.float32).reshape(len(score), -1)
+    bias = np.full(contribution.shape[1], bias, np.float32)
+    offsets = np.array([0, len(score)])
+    return Traces(np.zeros(1, int), np.zeros(1, int), offsets, score.astype(np.float32), contribution, bias, **more)
 
 
 def toy_pairs(lengths=(1, 2, 3, 5, 5, 8), seed=0, outputs=4, hidden=6, allowed=None, doc_ids=None) -> Traces:

@@ -104,18 +104,6 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": "\r"} if name == "Enter" else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
-    def tabs(self, selector: str, most: int = 40) -> int:
-        """How often Tab is pressed until the focus is within such an element, from the start of the section that holds
-        it; on the front page that is where "Skip to the text" leads."""
-        self.js(
-            f"(box => {{ box.tabIndex = -1; box.focus(); }})(document.querySelector({selector!r}).closest('section'))"
-        )
-        for count in range(1, most + 1):
-            self.key("Tab")
-            if self.js(f"document.activeElement.closest({selector!r}) !== null"):
-                return count
-        raise AssertionError(f"{most} presses of Tab do not lead to {selector}")
-
     def axe(self, source: str) -> list[str]:
         """What axe-core, whose text is given, calls serious or critical on the page, a line a rule and element."""
         self.js(f"{source};0")

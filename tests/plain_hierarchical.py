@@ -25,11 +25,6 @@ def documents(sentence_lengths, vocabulary=30, seed=0, labels=None) -> Documents
     )
 
 
-def random_lengths(rng, count, sentences=7, words=9):
-    """Sentence lengths of `count` documents."""
-    return [list(rng.integers(1, words, rng.integers(1, sentences))) for _ in range(count)]
-
-
 def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, dropout=(0.0, 0.0, 0.0)):
     """A model with weights large enough to matter, in evaluation mode."""
     with torch.random.fork_rng():

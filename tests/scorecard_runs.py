@@ -1,14 +1,13 @@
 """Made-up archived runs for the tests of the scorecard: the papers' sizes, one value for every measure."""
 
 import pandas as pd
-from tiny_runs import first_run
 
 from attn_book.derived import COUNTED
 from attn_book.scorecard import reported
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.runs.provenance import printed_sizes
 from attn_lab.runs.rows import number_rows
-from attn_lab.runs.run import SEEDS, as_dict
+from attn_lab.runs.run import SEEDS, Run, as_dict
 from attn_lab.runs.store import Result
 
 RULES = reported("tolerances", paper="jain")
@@ -23,7 +22,7 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
     values: measure -> value, or (measure, predicted) -> value; others have 0.5.
     """
     values = values or {}
-    run = first_run(corpus, encoder, seed=seed, **fields)
+    run = Run(corpus, encoder, seed=seed, **fields)
     entry, rows = CATALOGUE[corpus], []
     for measure in MEASURES:
         for predicted in ("all", *map(str, range(len(entry.classes)))):

@@ -1,9 +1,7 @@
 """The core by itself: from arrays to the papers' tests, with every other package of the repository out of reach."""
 
-import subprocess
-import sys
-
 import pytest
+from conftest import python
 
 TEXTS = """
 import sys
@@ -63,5 +61,4 @@ assert "torch" not in sys.modules
 
 @pytest.mark.parametrize("code", [TESTS, OTHERS, WITHOUT_TORCH], ids=["a BiLSTM", "other recipes", "tests, no torch"])
 def test_the_core_trains_traces_and_tests_from_arrays_alone(code):
-    done = subprocess.run([sys.executable, "-c", TEXTS + code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    python("-c", TEXTS + code)

@@ -2,11 +2,11 @@
 
 import dataclasses
 from fnmatch import fnmatch
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 from scorecard_runs import RULES, result_of, row_for, seeds_of, whole
 
 from attn_book.scorecard import reported, scorecard
@@ -15,7 +15,7 @@ from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.runs import index
 from attn_lab.runs.run import SEEDS, Run
 
-PAGE = sources.read_source(Path(__file__).parents[1] / "notebooks" / "scorecard.md")
+PAGE = sources.read_source(ROOT / "notebooks" / "scorecard.md")
 NAMES = {"index": index, "pd": pd}
 exec(next(cell.source for cell in PAGE.cells if "def causes(" in cell.source), NAMES)  # the page's own functions
 causes, same_checkpoint = NAMES["causes"], NAMES["same_checkpoint"]

@@ -3,14 +3,14 @@
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from attn_lab.cli import app, main
+from attn_lab.cli import app
 from attn_lab.cli.runs import set_fields
 from attn_lab.runs import index, store
 from attn_lab.runs.results import AbsentRun
@@ -19,7 +19,6 @@ from attn_lab.runs.sweep import read_grid
 
 ARCHIVE = store.archive_folder()
 STORED = store.keys(ARCHIVE)
-ROOT = Path(__file__).parents[1]
 GRIDS = sorted((ROOT / "data" / "sweeps").glob("*.yml"))
 PRINTED = re.compile(r"^python -m attn_core (numbers (?:.*\\\n)*.*)$", re.MULTILINE)
 ASKS = [ask for page in (ROOT / "notebooks").rglob("*.md") for ask in PRINTED.findall(page.read_text(encoding="utf-8"))]
@@ -90,21 +89,10 @@ def test_rare_fields_survive_the_command_line(fields):
 def test_every_stored_measure_has_a_meaning_that_fits_a_line():
     listed = index.measures()
     assert listed["meaning"].str.len().between(5, 90).all()
-    optimum = listed.set_index(["measure", "parameter"])["meaning"]["jsd_exact", "epsilon=0.05"]
-    assert optimum.startswith("JSD of the optimal")
+    assert listed.set_index("measure")["meaning"]["jsd_exact"].str.startswith("JSD of the optimal").all()
 
 
 @pytest.mark.parametrize("ask", ASKS)
 def test_what_a_page_asks_the_archive_is_answered(ask):
     told = CliRunner().invoke(app, shlex.split(ask.replace("\\\n", " ")))
     assert told.exit_code == 0, told.output + str(told.exception)
-
-
-def test_a_shell_completes_the_installed_command(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["bin/attn-core"])
-    monkeypatch.setenv("_ATTN_CORE_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "attn-core exe")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    with pytest.raises(SystemExit):
-        main()
-    assert capsys.readouterr().out.split() == ["execute"]

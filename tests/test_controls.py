@@ -4,26 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import one
 from scipy.special import expit
 
 from attn_core.documents import Documents
-from attn_core.traces import Traces
 from attn_lab.runs import controls
-
-
-def one_text(attention, contribution, leave_one_out=None) -> Traces:
-    """A text under these weights, of a model of one logit without bias."""
-    score = np.log(attention) - np.log(np.max(attention))
-    moved = leave_one_out and np.array(leave_one_out)
-    zero = np.zeros(1, int)
-    return Traces(
-        zero, zero, np.array([0, len(score)]), score, np.array(contribution)[:, None], np.zeros(1), leave_one_out=moved
-    )
 
 
 def of_two(attention):
     """One text of two words that say +2 and -1."""
-    return one_text(attention, [2.0, -1.0])
+    return one(attention, [2.0, -1.0])
 
 
 def test_permuted_weights_of_two_words():
@@ -49,12 +39,6 @@ def test_erasing_the_top_word_of_permuted_weights():
     assert found["permuted_erasure"] == pytest.approx([(without_first + without_second) / 2])
 
 
-def test_equal_weights_are_their_own_control():
-    found = controls.of_permuted(of_two([0.5, 0.5]))
-    assert found["permuted_shuffle"] == pytest.approx([0.0])
-    assert found["erasure_own_wins"] == pytest.approx([0.5])
-
-
 TRAIN = Documents(
     ids=np.array([2, 4, 5, 3, 2, 6, 5, 3], np.int32),
     offsets=np.array([0, 4, 8]),
@@ -65,10 +49,6 @@ TRAIN = Documents(
 
 
 COUNTS = controls.word_counts(TRAIN, 8)
-
-
-def test_words_are_counted_without_start_and_end():
-    assert COUNTS.toarray()[:, 4:].tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
 
 
 def test_naive_bayes_by_hand():
@@ -90,7 +70,7 @@ def test_words_are_rarer_the_fewer_texts_hold_them():
 
 def test_lists_name_the_word_whose_deletion_moves_most():
     """Text "5 4": deleting 4 moves p by .3, 5 by .1; naive Bayes takes 4, attention takes 5."""
-    traces = one_text([0.9, 0.1], [0.5, 1.0], [0.1, -0.3])
+    traces = one([0.9, 0.1], [0.5, 1.0], leave_one_out=np.array([0.1, -0.3]))
     test = Documents(np.array([2, 5, 4, 3], np.int32), np.array([0, 4]), np.array([1]), np.arange(1))
     found = controls.of_lists(traces, TRAIN, test)
     assert (found["top1_bayes"][0], found["top1_attention"][0]) == (1, 0)

@@ -3,14 +3,14 @@
 import copy
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import wraps
-from types import SimpleNamespace
 
 import numpy as np
 import plain_hierarchical
 import pytest
+import test_net
 import torch
+from conftest import alike
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
 from attn_core import device, tracing
@@ -18,13 +18,12 @@ from attn_core.experiments.search import search
 from attn_core.fast import search as fast_search
 from attn_core.models import classifier, hierarchical, paired
 from attn_core.tracing import items, texts, trace
-from attn_lab.data import encode, files
+from attn_lab.data import files
 from attn_lab.more import pretrained, transformer  # noqa: F401  (registers its encoder)
 from attn_lab.runs import families
-from attn_lab.runs.run import Run
 
 TEXTS = random_documents(np.array([1, 2, 5, 9, 9]), 60)
-PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60)
+PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60, answers=True)
 SENTENCES = plain_hierarchical.documents([[3, 2], [4], [1, 5, 2], [2, 2]])
 
 
@@ -43,39 +42,34 @@ MODELS = {name: (model, documents) for name, model, documents in models()}
 ALL = pytest.mark.parametrize("name", MODELS)
 
 
-def assert_alike(found, expected, atol):
-    for array in ("score", "contribution", "gradient", "leave_one_out", "bias"):
-        np.testing.assert_allclose(getattr(found, array), getattr(expected, array), rtol=0, atol=atol, err_msg=array)
-
-
 @ALL
 @pytest.mark.usefixtures("form")
 def test_every_tensor_of_a_reading_is_made_on_the_models_device(name):
     """Here the model's device is the CPU and torch's default another one, whose tensors mix with no others."""
     model, documents = MODELS[name]
-    expected = trace(model, documents, progress=False)
+    expected = trace(model, documents)
     with torch.device("meta"):
-        found = trace(model, documents, progress=False)
-    assert_alike(found, expected, 1e-5)
+        found = trace(model, documents)
+    alike(found, expected, 1e-5, bias=1e-5)
 
 
 @ALL
 def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     model, documents = MODELS[name]
-    expected = trace(model, documents, progress=False)
+    expected = trace(model, documents)
     rows = np.random.default_rng(0).permutation(len(documents))
-    assert_alike(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), expected, 1e-5)
+    alike(trace(model, documents.take(rows)).take(np.argsort(rows)), expected, 1e-5)
     for place, value in ((tracing.BUDGETS, (3, 20, 20)), (texts.DELETION_TOKENS, 20)):
         monkeypatch.setitem(place, "cpu", value)
     monkeypatch.setattr(items, "WORDS", 9)
     monkeypatch.setattr(items, "DOCUMENTS", 2)
-    small = trace(model, documents, progress=False)
-    assert_alike(small, expected, 1e-5)
+    small = trace(model, documents)
+    alike(small, expected, 1e-5)
     with device.threads(3):
-        threaded = trace(model, documents, progress=False)
+        threaded = trace(model, documents)
         with ThreadPoolExecutor(1) as pool:  # this thread and later ones keep the setting
             assert torch.get_num_threads() == pool.submit(torch.get_num_threads).result() == 3
-    assert_alike(threaded, small, 0.0)
+    alike(threaded, small, 0.0)
 
 
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -85,55 +79,20 @@ on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU
 @ALL
 def test_gpu_equals_cpu(name):
     model, documents = MODELS[name]
-    found = trace(copy.deepcopy(model).cuda(), documents, progress=False)
-    assert_alike(found, trace(model, documents, progress=False), 1e-4)
+    found = trace(copy.deepcopy(model).cuda(), documents)
+    alike(found, trace(model, documents), 1e-4)
 
 
 @on_a_gpu
 @pytest.mark.parametrize("steps", [2, 3, 4, 30])
 @pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
 def test_a_search_takes_as_many_steps_where_a_graph_repeats_them(name, steps, monkeypatch):
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    traces = trace(*MODELS[name], leave_one_out=False)
     found = []
     for place in ("cpu", "cuda"):
         monkeypatch.setenv("ATTN_DEVICE", place)
         found.append(search(traces, k=2, steps=steps))
     np.testing.assert_allclose(*found, atol=1e-4)
-
-
-class OnNone(nullcontext):
-    """A GPU that is not there: what is made on it lies on the processor."""
-
-    type = "cuda"
-
-
-@pytest.mark.parametrize("steps", [2, 3, 4, 30])
-@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
-def test_as_many_steps_are_taken_where_a_stand_in_for_a_graph_repeats_them(name, steps, monkeypatch):
-    """It counts, and takes what is recorded for the first of its steps."""
-    monkeypatch.setenv("ATTN_DEVICE", "cpu")
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
-    expected = search(traces, k=2, steps=steps)
-    replays = []
-
-    class Graph(nullcontext):
-        def __init__(self):
-            super().__init__()
-            replays.append(0)
-            self.step = sys._getframe(1).f_locals["step"]
-
-        def replay(self):
-            replays[-1] += 1
-            if replays[-1] > 1:
-                self.step()
-
-    stand_in = {"CUDAGraph": Graph, "device": nullcontext, "graph": lambda graph, stream: graph, "Stream": lambda: None}
-    monkeypatch.setattr(fast_search, "cuda", SimpleNamespace(**stand_in))
-    monkeypatch.setattr(fast_search, "torch", SimpleNamespace(**vars(torch) | {"device": lambda _: OnNone()}))
-    for place in (fast_search.BLOCK, fast_search.ROUNDED, fast_search.AXIS, fast_search.NUMBERS):
-        monkeypatch.setitem(place, "cuda", place["cpu"])
-    np.testing.assert_array_equal(search(traces, k=2, steps=steps), expected)
-    assert set(replays) == ({steps - 3} if steps > 3 else set())
 
 
 def made_on_the_cpu(build):
@@ -145,51 +104,19 @@ def made_on_the_cpu(build):
     return on_the_cpu
 
 
-TINY = (("n_dev", 12), ("n_test", 12), ("n_train", 24))
-CUT = (*TINY, ("shortest_sentence", 3), ("longest_sentence", 6))
+TRAINED = ["text lstm", "text dot average", "text transformer", "tie", "hide", "mask", "han_rnn", "flan_conv"]
+TRAINED += ["pair cnn", "adversary", "guide permuted", "pieces", "layer", "context of scores"]
 
 
-def small(options=TINY, **fields):
-    return Run("planted", epochs=2, options=options, vectors="random-50", **fields)
-
-
-BASE = small()
-RUNS = [
-    BASE,
-    small(encoder="cnn", attention="dot"),
-    small(encoder="transformer"),
-    small(tie=1.0),
-    small(hide=1.0),
-    small(CUT, encoder="han_rnn"),
-    small(CUT, encoder="flan_conv"),
-    small(base=BASE, divergence=0.01),
-    small(encoder="average", attention="given", base=BASE, guide="permuted"),
-    small(encoder="minilm_random"),
-    small(encoder="minilm_random", layer=1),
-]
-
-
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.family} {run.encoder} {run.tie} {run.hide} {run.layer}")
-def test_every_tensor_of_a_training_is_made_on_the_models_device(run, monkeypatch):
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_tensor_of_a_training_is_made_on_the_models_device(name, monkeypatch):
     """Models are built on the CPU and moved; all else as above."""
     made = [(families, name) for name in ("Tie", "minilm", "trained_model")]
     made += [(module, "build") for module in (classifier, paired, hierarchical, pretrained)]
-    for module, name in made:
-        monkeypatch.setattr(module, name, made_on_the_cpu(getattr(module, name)))
-    monkeypatch.setenv("ATTN_DEVICE", "cpu")
-    data = encode(run.corpus, **dict(run.options))
-    monkeypatch.setattr(families, "SHAPE", {"words": len(data.vocabulary), "width": 8, "heads": 2, "depth": 2})
-    matrix = np.random.default_rng(0).normal(0, 0.3, (len(data.vocabulary), 8)).astype(np.float32)
-    matrix[0] = 0.0
-    bases = []
-    if run.base is not None:
-        bases = [families.fit(BASE, data, matrix, False).weights["dev"]]
+    for module, function in made:
+        monkeypatch.setattr(module, function, made_on_the_cpu(getattr(module, function)))
     with torch.device("meta"):
-        trained = families.fit(run, data, matrix, False, *bases)
-        traces = families.FAMILIES[run.family].read(run, trained.weights["dev"], data, False, *bases)
-        notes = families.notes(run, trained.weights["dev"], data, traces, *bases)
-    assert len(trained.history) == 2 and np.isfinite(traces.p).all()
-    assert np.isfinite([*notes.get("numbers", {}).values()]).all()
+        test_net.test_a_training_gives_what_it_gave(name, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["han_rnn", "flan_rnn", "lstm tanh", "pairs lstm"])
@@ -203,7 +130,7 @@ def test_gradients_are_taken_outside_cudnn(name, monkeypatch):
         return gradient_of(*arguments, **named)
 
     monkeypatch.setattr(torch.autograd, "grad", recorded)
-    trace(*MODELS[name], progress=False)
+    trace(*MODELS[name])
     assert within and not any(within)
     assert torch.backends.cudnn.enabled
 
@@ -211,7 +138,7 @@ def test_gradients_are_taken_outside_cudnn(name, monkeypatch):
 @pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
 def test_a_search_is_made_on_the_device_and_does_not_depend_on_how_a_device_lays_out_its_blocks(name, monkeypatch):
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
-    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    traces = trace(*MODELS[name], leave_one_out=False)
     expected = search(traces, k=2, steps=30)
     monkeypatch.setitem(fast_search.ROUNDED, "cpu", fast_search.ROUNDED["cuda"])
     monkeypatch.setitem(fast_search.AXIS, "cpu", fast_search.AXIS["cuda"])

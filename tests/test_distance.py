@@ -3,19 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
-from hypothesis import given
-from hypothesis import strategies as st
+from conftest import refused, toy_traces
 from plain import documents, jsd, output
 
 from attn_book import derived
-from attn_core.errors import AttnError
 from attn_core.experiments import distance
-from attn_core.measures import LN2
-from attn_lab.more import beside
 
 COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd"]
-lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 
 def looped(base, other):
@@ -38,17 +32,13 @@ def test_equals_the_loop(classes):
     np.testing.assert_allclose(table.to_numpy(float), expected.to_numpy(float), atol=1e-12)
 
 
-@given(lengths, st.integers(0, 99))
-def test_bounds_and_order(sizes, seed):
-    base, other = toy_traces(sizes, seed), toy_traces(sizes, seed + 100)
+def test_the_order_of_neither_matters_and_the_base_keeps_its_own():
+    base, other = toy_traces(seed=1), toy_traces(seed=2)
     table = distance.against(base, other)
-    assert table["jsd"].between(0, LN2 + 1e-12).all() and table["tvd"].between(0, 1).all()
-    assert list(table["doc_id"]) == list(base.doc_id)
-    order = np.random.default_rng(seed).permutation(len(sizes))
-    shuffled = distance.against(base, other.take(order))  # the other's order does not matter, the base's is kept
-    pd.testing.assert_frame_equal(table, shuffled)
-    again = distance.against(base.take(order), other).set_index("doc_id").loc[base.doc_id].reset_index()
-    np.testing.assert_allclose(again.to_numpy(float), table.to_numpy(float), atol=1e-12)
+    order = np.array([3, 0, 5, 1, 4, 2])
+    pd.testing.assert_frame_equal(distance.against(base, other.take(order)), table)
+    again = distance.against(base.take(order), other)
+    pd.testing.assert_frame_equal(again, table.iloc[order].reset_index(drop=True))
     turned = distance.against(other, base)
     np.testing.assert_allclose(turned[["jsd", "tvd"]], table[["jsd", "tvd"]], atol=1e-12)
 
@@ -60,22 +50,10 @@ def test_only_documents_of_both():
 
 def test_bad_input_is_named():
     base = toy_traces((2, 3), doc_ids=[1, 2])
-    with pytest.raises(AttnError, match="document 2 has 3 tokens in the base and 5 in the other model"):
+    with refused("document 2 has 3 tokens in the base and 5 in the other model"):
         distance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
-    with pytest.raises(AttnError, match="share no document"):
+    with refused("share no document"):
         distance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
-
-
-def test_median_and_maximum_over_seeds():
-    base = toy_traces((3, 4, 5, 6), 1)
-    tables = [distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
-    tables[1] = tables[1].iloc[[3, 0, 1]]  # one lacks a document and has another order
-    found = beside.per_instance(tables).set_index("doc_id")
-    assert sorted(found.index) == [0, 1, 3]
-    for doc_id in found.index:
-        values = [table.set_index("doc_id").loc[doc_id, "jsd"] for table in tables]
-        np.testing.assert_allclose(found.loc[doc_id, ["median", "max"]].astype(float), [np.median(values), max(values)])
-        assert found.loc[doc_id, "max_attention"] == pytest.approx(base.max_attention[doc_id])
 
 
 # Curves read off

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from attn_build import sources
 
-ROOT = Path(__file__).parents[1]
 HIDE = """import sys
 exists, ours = sys.modules["os"].path.isfile, ("/attn_lab/runs/store.py", "/attn_book/page.py")
 sys.path[:] = [p for p in sys.path if not (p and any(exists(p + file) for file in ours))]

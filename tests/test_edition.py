@@ -2,49 +2,26 @@
 
 import re
 import statistics
-from functools import cache
 from pathlib import Path
 from time import monotonic
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from conftest import ROOT
 
 from attn_book import figures, words
 from attn_build import rendering, sources
 
-ROOT = Path(__file__).parents[1]
-PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
+PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text()]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WIDTH, TEN, VISIBLE = 72, 10, 25
 
 
-@cache
-def parts(page: str) -> tuple[str, list, list]:
-    """Prose without mark-up, visible and hidden code cells of a page."""
-    cells = sources.read_source(sources.locate(page, ROOT)[1]).cells
-    prose = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    prose = re.sub(r"```bash.*?```|\$\$.*?\$\$|<[^>]*>", " ", prose, flags=re.DOTALL)
-    prose = re.sub(r"^\([\w-]+\)=$|^:.*$|^```.*$|\{[\w:,-]+\}`[^`]*`", " ", prose, flags=re.MULTILINE)
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    hidden = [bool(HIDDEN & set(cell.metadata.get("tags", []))) for cell in code]
-    pick = lambda want: [cell.source for cell, is_hidden in zip(code, hidden, strict=True) if is_hidden == want]
-    return prose, pick(False), pick(True)
-
-
 def lines(cells: list[str]) -> list[str]:
     return [line for cell in cells for line in cell.splitlines() if line.strip()]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_computes_its_experiment(page):
-    _, visible, hidden = parts(page)
-    assert not [line for line in lines(visible) if len(line) > WIDTH]
-    code = "\n".join(visible + hidden)
-    assert re.search("attn_(core|lab)", code) and "traces" in code, "computes its experiment"
-    assert "expect(" in code, "sentences that hang on numbers have guards"
 
 
 def visible_cells(page: str) -> list[tuple[str, str, bool]]:
@@ -70,18 +47,10 @@ def test_ten_lines_are_ten_and_print_their_number(page):
 
 @pytest.mark.parametrize("page", CHAIN)
 def test_a_page_of_the_chain_is_plain(page):
-    text = sources.pages(ROOT)[page].read_text(encoding="utf-8")
+    text = sources.pages(ROOT)[page].read_text()
     assert "attn-lead" in text, "the answer in a sentence"
-    prose, visible, _ = parts(page)
-    assert not [line for line in lines(visible) if len(line) > WIDTH]
-    assert not LEGAL.findall(re.sub(FOLDED, " ", prose)), "only in marks and folds"
+    assert not [line for line in lines([code for _, code, _ in visible_cells(page)]) if len(line) > WIDTH]
     assert "figure:" not in text, "figures are drawn by figures.show, which takes an alternative text"
-
-
-LEGAL = re.compile(r"second-hand|recollection|had been seen|59,998")
-FOLDED = re.compile(
-    r"^:::+\{admonition\}[^\n]*\n:class:[^\n]*dropdown.*?^:::+$|^```\{solution.*?^```$", re.MULTILINE | re.DOTALL
-)
 
 
 @pytest.mark.slow
@@ -91,7 +60,7 @@ def test_readers_meet_names_and_no_keys():
     keys = [key for key in (*words.SETS, *words.ENCODERS) if re.search(r"[_\d]", key)]
     found = []
     for page in CHAIN:
-        article = BeautifulSoup((HTML / f"{page}.html").read_text(encoding="utf-8"), "html.parser").article
+        article = BeautifulSoup((HTML / f"{page}.html").read_text(), "html.parser").article
         for tag in article.select("pre, code, script, style, .dataframe tbody, .attn-record"):
             tag.decompose()
         text = article.get_text(" ")
@@ -115,7 +84,7 @@ wiegreffe/04-heat-maps wiegreffe/05-explanation wiegreffe/06-conclusion
 
 def test_every_address_of_the_first_edition_leads_to_a_page():
     known = set(rendering.toc_pages(ROOT))
-    moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text(encoding="utf-8"))
+    moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text())
     assert len(FIRST_EDITION.split()) == 46
     assert not [page for page in FIRST_EDITION.split() if page not in known and moved.get(page) not in known]
     assert set(moved.values()) <= known and not set(moved) & known
@@ -157,9 +126,9 @@ def opened(chromium, page: Path, expected: str) -> str:
 @pytest.mark.browser
 def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
     """By keys; on every page after the box is ticked; without the script the folds are what they were."""
-    script = (ROOT / "book" / "_static" / "code.js").read_text(encoding="utf-8")
+    script = (ROOT / "book" / "_static" / "code.js").read_text()
     for name in ("one", "two"):
-        (tmp_path / f"{name}.html").write_text(FOLDS.replace("SCRIPT", script), encoding="utf-8")
+        (tmp_path / f"{name}.html").write_text(FOLDS.replace("SCRIPT", script))
     (tmp_path / "plain.html").write_text("<article class='bd-article'><h1>No code</h1></article><script>" + script)
     chromium.open(tmp_path / "one.html")
     assert chromium.js(OPEN) == "false false false"

@@ -6,9 +6,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_pairs, toy_traces
+from conftest import one, refused, toy_pairs, toy_traces
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.removal import (
     NEVER,
@@ -45,8 +44,7 @@ def every_toy():
 
 def by_hand() -> Traces:
     """Weights 1/2, 1/4, 1/4, one logit, contributions 4, -1, -2, bias 1/2: logit 1.75; without the first -1."""
-    contribution, bias = np.array([[4.0], [-1.0], [-2.0]]), np.array([0.5])
-    return replace(toy_traces((3,)), score=np.log([1.0, 0.5, 0.5]), contribution=contribution, bias=bias)
+    return one([0.5, 0.25, 0.25], [4.0, -1.0, -2.0], 0.5, gradient=np.ones(3))
 
 
 def seed_of(purpose, numbers, wanted):
@@ -149,7 +147,7 @@ def test_a_document_is_removed_alike_in_any_company_be_it_of_3000_items_or_of_on
 
 
 def test_what_cannot_be_erased_is_refused():
-    with pytest.raises(AttnError, match="text pairs"):
+    with refused("text pairs"):
         removals(toy_pairs())
 
 

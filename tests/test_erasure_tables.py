@@ -1,17 +1,14 @@
 """Single erasures, dispersion, and the tables the archive keeps of Serrano & Smith's experiments."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
+from conftest import one, toy_traces
 from test_erasure import every_toy
 
 from attn_core.experiments.removal import removals
-from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
+from attn_core.experiments.single import CHOICES, RULES, other_item, single, two_by_two
 from attn_core.experiments.tables import described
-from attn_core.traces import Traces
 from attn_lab.more.erasure import derived, dispersion
 
 
@@ -25,14 +22,6 @@ def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
         same = table["same rule=coded"]
         assert (table["flips_r_attention rule=coded"][same] == table["flips_attention"][same]).all()
         assert (table["delta_js rule=coded"][same] == 0).all() and not table["same rule=described"].any()
-
-
-def test_a_weight_near_one_may_do_less_than_a_small_one():
-    """Weights (0.9, 0.05, 0.05), contributions (0, 10, -10): by hand 0, and 0.05 * (10 + 0.5 / 0.95)."""
-    alpha, c = np.array([0.9, 0.05, 0.05]), np.array([[0.0], [10.0], [-10.0]])
-    one = Traces(np.array([0]), np.array([0]), np.array([0, 3]), np.log(alpha) - np.log(0.9), c, np.array([0.0]))
-    moved = [abs(float((logits_without(one, np.array([t])) - one.logits)[0, 0])) for t in range(3)]
-    np.testing.assert_allclose(moved, [0, *[0.05 * (10 + 0.5 / 0.95)] * 2], atol=1e-12)
 
 
 def test_the_other_item_by_both_rules():
@@ -64,10 +53,8 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
 def test_dispersion_by_hand():
     """Weights 3/4 and 1/4 on contributions 1 and 3: 1 - 1.5² / 3; evenly 1 - 2² / 5. What all classes get is no
     difference: of (1, -1, 0) + 8 and (0, 1, -1) + 5 it is 1 - 7/16; evenly 1 - 1/4. One item has none."""
-    one = replace(toy_traces((2,)), score=np.log([1, 1 / 3]), contribution=np.array([[1.0], [3.0]]))
-    several = replace(one, contribution=np.array([[9.0, 7, 8], [5, 6, 4]]), bias=np.zeros(3))
-    for traces, expected in ((one, (0.25, 0.2)), (several, (0.5625, 0.75))):
-        found = dispersion(traces).iloc[0]
+    for contribution, expected in (([1.0, 3], (0.25, 0.2)), ([[9.0, 7, 8], [5, 6, 4]], (0.5625, 0.75))):
+        found = dispersion(one([0.75, 0.25], contribution)).iloc[0]
         assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx(expected)
     assert dispersion(toy_traces((1,)))["dispersion"].isna().all()
 

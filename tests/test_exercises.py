@@ -1,13 +1,12 @@
 """Every page teaches: two or more exercises, each with a folded solution, one checked by code that the build runs."""
 
 import re
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from attn_build import sources
 
-ROOT = Path(__file__).parents[1]
 PAGES = {**sources.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}
 FEWEST = 2
 

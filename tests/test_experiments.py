@@ -3,8 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
+from conftest import KINDS, kinds, toy_traces
 
+from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.correlation import correlation
+from attn_core.experiments.permutation import permutation
+from attn_core.experiments.search import search
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.more.tables import ATTENTION_BINS, asked, attention_bin, document_table, summary_table
 
 
@@ -57,3 +62,22 @@ def test_summary_by_hand():
     counted = rows["tau_a_b", "all", "all"].filter(like="hist:")
     # 30 bins of width 1/15 from -1: 0 begins bin 15, 0.5 lies in bin 22, 1 in the last
     assert counted.to_dict() == {"hist:15": 1, "hist:22": 1, "hist:29": 1}
+
+
+EXPERIMENTS = {
+    "correlation": correlation,
+    "permutation": permutation,
+    "adversaries": lambda traces: adversarial(traces, 0.1, search(traces, steps=15)),
+    "one item": single_state_agreement,
+}
+
+
+@kinds
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_document_is_tested_alike_in_any_company(kind, name):
+    """Up to a last bit in sums."""
+    traces = KINDS[kind]((1, 2, 3, 5, 5, 8, 20), seed=7, doc_ids=(5, 3, 11, 40, 2, 9, 77))
+    rows = np.array([6, 0, 3, 4])
+    alone = EXPERIMENTS[name](traces.take(rows))
+    expected = EXPERIMENTS[name](traces).iloc[rows].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone, expected, rtol=0, atol=1e-12)

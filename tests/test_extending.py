@@ -1,29 +1,24 @@
 """The page on extending: its very cells, their length, and the tracing of encoders of the user's."""
 
-import ast
-import builtins
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from conftest import plainly
+from conftest import ROOT, no_names_without_a_meaning, one, plainly, refused
 from plain_network import random_documents, random_model
 
 from attn_build import sources
-from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
 from attn_core.tracing import forward
 from attn_core.tracing.texts import reach_of
-from attn_lab import Run, Traces, heat_map, obtain, trace
+from attn_lab import Run, heat_map, obtain, trace
 from attn_lab.data import encode
 from attn_lab.data.planted import planted
 from attn_lab.runs import store
 
-ROOT = Path(__file__).parents[1]
 EXPECTED = {
     "study": """
 assert {"number", "value", "low", "high"} <= set(numbers) and numbers["value"].notna().any()
@@ -33,7 +28,7 @@ first = data.splits["test"].doc_ids[0]
 assert corpus.classes == ("False", "True") and data.splits["test"].words(first, data.vocabulary)
 assert mine.words(0, data.vocabulary)[-3:] == ["saw", "sun", "<unk>"]""",
     "check": """
-checked = check(model, texts[400:], progress=False)
+checked = check(model, texts[400:])
 assert checked.table.loc["top word", "side"] == 1 and not checked.not_run
 assert len(checked.documents) == 100""",
     "corpus": 'assert report.record["n_test"] == 100 and report.record["accuracy"] > 0.9',
@@ -57,18 +52,12 @@ def examples() -> dict[str, str]:
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 
-def test_an_example_needs_nothing_but_itself():
+def test_an_example_needs_nothing_but_itself(tmp_path):
     """A reader copies one cell."""
     assert set(examples()) == set(EXPECTED)
-    given = {*dir(builtins), "seed", "epochs"}
     for name, code in examples().items():
-        nodes = list(ast.walk(ast.parse(code)))
-        imported = {alias.asname or alias.name for node in nodes for alias in getattr(node, "names", ())}
-        made = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-        named = [(node.id, type(node.ctx)) for node in nodes if isinstance(node, ast.Name)]
-        made |= {word for word, kind in named if kind is ast.Store}
-        assert not {word for word, kind in named if kind is ast.Load} - given - imported - made, name
+        (tmp_path / f"{name}.py").write_text(f"seed = epochs = 1\n{code}")
+    no_names_without_a_meaning(tmp_path)
 
 
 # ---- words, models, texts --------------------------------------------------------------------------------------------
@@ -77,14 +66,14 @@ SMALL = Run("planted", "average", seed=10, epochs=1, options=(("n_train", 60), (
 
 
 def test_a_result_knows_its_words_and_gives_its_model():
-    result = obtain(SMALL, progress=False)
+    result = obtain(SMALL)
     data = encode("planted", n_train=60, n_dev=20, n_test=20)
     lists = planted(n_train=60, n_dev=20, n_test=20).splits["test"].lists
     known = set(data.vocabulary)
     for row in (0, 7, 19):
         assert result.traces.words(row) == [word if word in known else "<unk>" for word in lists[row]]
     assert result.traces.take([7]).words(0) == result.traces.words(7)
-    again = trace(result.model, data.splits["test"], gradient=False, progress=False, vocabulary=data.vocabulary)
+    again = trace(result.model, data.splits["test"], gradient=False, vocabulary=data.vocabulary)
     np.testing.assert_array_equal(again.rounded().score, result.traces.score)
     assert again.words(3) == result.traces.words(3)
     assert obtain(SMALL).model.decoder.weight.equal(result.model.decoder.weight)
@@ -95,15 +84,15 @@ def test_words_that_are_not_at_hand_are_told_in_a_line(monkeypatch, tmp_path):
     monkeypatch.delenv("ATTN_DATA", raising=False)
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     archived = obtain(Run("sst", seed=10))
-    with pytest.raises(AttnError, match=r"the texts of 'sst' .* are not at hand; set ATTN_DATA"):
+    with refused(r"the texts of 'sst' .* are not at hand; set ATTN_DATA"):
         archived.traces.words(0)
-    with pytest.raises(AttnError, match="weights of .* are not in the cache; train it: "):
+    with refused("weights of .* are not in the cache; train it: "):
         _ = archived.model
     documents = random_documents(np.array([3, 6]), 30)
-    traces = trace(random_model("average", "tanh", 30, width=20), documents, progress=False)
-    with pytest.raises(AttnError, match=r"do not know their words; trace\(model, documents, vocabulary=…\)"):
+    traces = trace(random_model("average", "tanh", 30, width=20), documents)
+    with refused(r"do not know their words; trace\(model, documents, vocabulary=…\)"):
         traces.words(0)
-    with pytest.raises(AttnError, match="has 0 words and 3 attended items"):
+    with refused("has 0 words and 3 attended items"):
         replace(traces, spell=lambda doc_id: []).words(0)
 
 
@@ -115,33 +104,23 @@ def test_texts_are_numbered_by_a_vocabulary():
         "3",
     ]
     assert encode(["film 3"], (*vocabulary[:6], "qqq")).words(0, (*vocabulary[:6], "qqq")) == ["film", "qqq"]
-    with pytest.raises(AttnError, match="text 1 has no words"):
+    with refused("text 1 has no words"):
         encode(["a", " "], vocabulary)
-    with pytest.raises(AttnError, match="give the model's"):
+    with refused("give the model's"):
         encode(["a"], None)
 
 
 def test_a_heat_map_is_escaped_and_readable_without_colour():
     words = ["<b>bold</b>", "calm", '"&']
-    traces = Traces(
-        np.array([4]),
-        np.array([0]),
-        np.array([0, 3]),
-        score=np.log([0.9, 0.06, 0.04]),
-        contribution=np.array([[2.0], [1.0], [1.0]]),
-        bias=np.zeros(1),
-        spell={4: words}.get,
-    )
+    traces = one([0.9, 0.06, 0.04], [2.0, 1.0, 1.0], spell={0: words}.get)
     page = BeautifulSoup(heat_map(traces, 0, ["<bad>", "good"])._repr_html_(), "html.parser")
     assert page.b.text == f"predicted good ({traces.p[0]:.2f}), true <bad>: wrong"
     spans = page.find_all("span")
     assert [span.contents[0].strip() for span in spans] == words and spans[0].text.endswith("90%")
     lines = [float(re.search(r"border-bottom: ([\d.]+)px", span["style"])[1]) for span in spans]
     assert lines == sorted(lines, reverse=True)
-    several = replace(traces, contribution=np.array([[0.0, 2.0, 1.0]] * 3), bias=np.zeros(3), label=np.array([-1]))
-    shown = heat_map(several, 0)
-    assert "predicted 1 (0.67)" in shown and "true" not in shown
-    with pytest.raises(AttnError, match="no text 1 among 1"):
+    assert "true" not in heat_map(replace(traces, label=np.array([-1])), 0)
+    with refused("no text 1 among 1"):
         heat_map(traces, 1)
 
 
@@ -152,7 +131,7 @@ def test_an_unknown_encoder_is_traced_by_the_general_form():
     """The same module under a name the fast form does not know gives the same traces."""
     documents = random_documents(np.array([3, 6]), 30)
     model = random_model("average", "tanh", 30, width=20)
-    known = trace(model, documents, progress=False)
+    known = trace(model, documents)
 
     class Foreign(torch.nn.Module):
         def __init__(self, inner):
@@ -165,16 +144,16 @@ def test_an_unknown_encoder_is_traced_by_the_general_form():
     whole = model.encoder.embedding.weight
     model.encoder = Foreign(model.encoder)
     assert reach_of(model) is None
-    found = trace(model, documents, progress=False)
+    found = trace(model, documents)
     np.testing.assert_allclose(found.leave_one_out, known.leave_one_out, atol=2e-6)
     np.testing.assert_allclose(found.gradient, known.gradient, atol=2e-5)
     alone = forward(model, documents)
     assert alone.gradient is None and alone.leave_one_out is None and np.allclose(alone.p, known.p, atol=1e-6)
     assert model.encoder.embedding.weight is whole and model.encoder.embedding.num_embeddings == 30
     model.encoder.embedding = torch.nn.Embedding(30, 300)  # which the encoder within never asks
-    with pytest.raises(AttnError, match="Foreign: it reads the words otherwise than by its `embedding`"):
-        trace(model, documents, progress=False)
-    alone = trace(model, documents, gradient=False, progress=False)
+    with refused("Foreign: it reads the words otherwise than by its `embedding`"):
+        trace(model, documents)
+    alone = trace(model, documents, gradient=False)
     np.testing.assert_allclose(alone.leave_one_out, known.leave_one_out, atol=2e-6)
 
 
@@ -186,9 +165,9 @@ def test_an_attention_that_only_inherits_is_not_taken_for_its_parent(encoder):
 
     documents = random_documents(np.array([4, 7]), 30)
     model = random_model(encoder, "tanh", 30, width=20)
-    parent = trace(model, documents, progress=False)
+    parent = trace(model, documents)
     model.attention.__class__ = Sharp
-    found = trace(model, documents, progress=False)
+    found = trace(model, documents)
     texts = [torch.from_numpy(ids).long()[None] for ids in np.split(documents.ids, documents.offsets[1:-1])]
     with torch.no_grad():
         p = [model(ids, torch.tensor([ids.shape[1]])).sigmoid().item() for ids in texts]

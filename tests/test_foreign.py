@@ -1,18 +1,15 @@
 """Corpora, encoders and attentions of the user's: kept under their version, and without one not at all."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import python, refused
 from test_extending import ROOT, examples
-from tiny_runs import called, first_run, pack_run
+from tiny_runs import pack_run
 
 from attn_book import derived
-from attn_core.errors import AttnError
 from attn_core.models import attention, classifier, encoders
 from attn_lab.data import arrays, catalogue, encode, encoding
 from attn_lab.data.prepared import Prepared, Texts
@@ -67,26 +64,15 @@ def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
     run = Run("mine", "average", epochs=1)
     for word in ("good", "fine"):
         words(word).to_csv(path, index=False)
-        result = obtain(run, "auto", progress=False)
+        result = obtain(run, "auto")
         assert result.source == "trained" and word in encode("mine").vocabulary
         assert "the corpus 'mine' is registered without version=, so its runs are not kept" in capsys.readouterr().err
     assert not list((tmp_path / "cache").glob("arrays/*")) + list((tmp_path / "cache").glob("weights/*"))
     assert not store.cache_store().exists() or not store.keys(store.cache_store())
     guided = replace(run, attention="given", guide="own", base=run)
-    assert obtain(guided, "auto", progress=False).source == "trained", "nor of what builds on it"
-    with pytest.raises(AttnError, match="corpus 'mine' is registered without version=.*a sweep keeps its runs"):
-        sweep.sweep([guided], progress=False)
-
-
-def test_a_further_seed_is_packed_beside_a_first_one_that_was_never_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    (tmp_path / "archive").mkdir()
-    register(lambda: of_table(words("good")), version="1")
-    run = Run("mine", seed=50)
-    obtain(run, "auto", progress=False)
-    pack_run(run)
-    table = store.rows_of(tmp_path / "archive", "against", run.key)
-    assert "deletion_jsd" in table and table["deletion_jsd"].between(0, np.log(2)).all()
+    assert obtain(guided, "auto").source == "trained", "nor of what builds on it"
+    with refused("corpus 'mine' is registered without version=.*a sweep keeps its runs"):
+        sweep.sweep([guided])
 
 
 @pytest.fixture
@@ -95,18 +81,6 @@ def built(monkeypatch) -> list[str]:
     names, build = [], arrays.build
     monkeypatch.setattr(arrays, "build", lambda entry, *rest: names.append(entry.name) or build(entry, *rest))
     return names
-
-
-def test_a_key_encodes_nothing(built):
-    register(lambda: of_table(words("good")), version="1")
-    run = Run("mine", "average", epochs=1)
-    key = run.key
-    assert key == Run("mine", "average", epochs=1).key and built == []
-    obtain(run, "auto", progress=False)
-    assert built == ["mine"], "once for the training"
-    assert obtain(run, "auto", progress=False).source == "cache" and built == ["mine"]
-    register(lambda: of_table(words("good")), version="2")
-    assert run.key != key
 
 
 def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path, monkeypatch, built):
@@ -135,20 +109,20 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
     check("IT", 4)
     assert "FINE" not in encode("mine").vocabulary
     file.unlink()
-    with pytest.raises(AttnError, match="mine/train.parquet is missing: corpus 'mine' needs train.parquet; add it"):
+    with refused("mine/train.parquet is missing: corpus 'mine' needs train.parquet; add it"):
         encode("mine")
     file.parent.rmdir()
-    with pytest.raises(AttnError, match="no data for corpus 'mine': set ATTN_DATA to a folder with mine/train.parquet"):
+    with refused("no data for corpus 'mine': set ATTN_DATA to a folder with mine/train.parquet"):
         encode("mine")
 
 
 def test_names_of_the_package_are_refused():
-    with pytest.raises(AttnError, match="^the corpus 'sst' is the package's own"):
+    with refused("^the corpus 'sst' is the package's own"):
         register(lambda: of_table(words("good")), name="sst")
-    with pytest.raises(AttnError, match="^the encoder 'average' is the package's own"):
+    with refused("^the encoder 'average' is the package's own"):
         foreign.register_encoder("average", encoders.Average)
     for name in ("tanh", "given"):
-        with pytest.raises(AttnError, match=f"^the attention '{name}' is the package's own"):
+        with refused(f"^the attention '{name}' is the package's own"):
             foreign.register_attention(name, attention.Additive)
 
 
@@ -173,9 +147,9 @@ def test_an_attention_of_ones_own():
 
     foreign.register_attention("sharp", Sharp, version="1")
     run = Run("planted", "average", "sharp", epochs=1, options=(("n_train", 100), ("n_test", 20)))
-    assert obtain(run, progress=False).record["accuracy"] > 0 and obtain(run).source == "cache"
+    assert obtain(run).record["accuracy"] > 0 and obtain(run).source == "cache"
     assert "sharp" not in Run("planted", "average").key
-    with pytest.raises(AttnError, match="unknown attention 'blunt'; known: tanh, dot, uniform, given, cls, sharp"):
+    with refused("unknown attention 'blunt'; known: tanh, dot, uniform, given, cls, sharp"):
         Run("planted", "average", "blunt")
 
 
@@ -191,11 +165,7 @@ def test_a_registered_corpus_is_the_same_run_in_another_process():
     here = {"__name__": "__main__", "seed": 10, "epochs": 2}
     exec(cell, here)
     code = f"seed, epochs = 10, 2\n{cell}\nprint(own.key)"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == [here["own"].key], done.stderr[-1500:]
+    assert python("-c", code, folder=ROOT, PYTHONPATH=str(ROOT)).split() == [here["own"].key]
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -207,10 +177,10 @@ def test_no_archived_run_has_another_key():
     assert [from_dict(store.read_record(folder, key)["run"]).key for key in keys] == keys
 
 
-def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
+def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, called):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
-    known = first_run("20news", "average")
+    known = Run("20news", "average")
     result = store.read(store.archive_folder(), known.key)
     tables = rows.tables(result.record, result.numbers, result.documents)
     upkeep.merge(folder, "20news", tables, {known.key: store.traces_bytes(result.traces)})
@@ -226,6 +196,6 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     assert index.runs(source="archive", variant="any")["key"].tolist() == [known.key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
-        status, out, _ = called(monkeypatch, capsys, *command)
+        status, out, _ = called(*command)
         assert status == 0
     assert all(result.key in out for result in own)

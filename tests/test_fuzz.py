@@ -5,28 +5,26 @@ Few examples by default; `make test-faults` tries all of them.
 
 import io
 import os
+import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 import yaml
-from conftest import tables_of
+from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiny_runs import first_run
 
 from attn_core.errors import AttnError
 from attn_lab.cli import main
 from attn_lab.data import encode
-from attn_lab.runs import index, store
+from attn_lab.runs import rows, sentence, store, upkeep
 from attn_lab.runs.run import Run
 
 pytestmark = pytest.mark.faults
 EXAMPLES = 2_000 if os.environ.get("ATTN_FAULTS") else 80
-ROOT = Path(__file__).parents[1]
 GRIDS = [path.read_bytes() for path in sorted((ROOT / "data" / "sweeps").glob("*.yml"))]
 
 
@@ -36,13 +34,18 @@ def examples(share):
 
 
 @pytest.fixture(scope="module")
-def numbers():
-    """Those of one archived run: all of them take 10 seconds to gather."""
-    return tables_of([store.read(store.archive_folder(), first_run("sst").key)])
+def archive(tmp_path_factory):
+    """Of one run, and the sentence model: all of them take 10 seconds to read."""
+    folder = tmp_path_factory.mktemp("archive")
+    whole, key = store.archive_folder(), Run("sst").key
+    shutil.copytree(whole / sentence.FOLDER, folder / sentence.FOLDER)
+    result = store.read(whole, key)
+    upkeep.merge(folder, "sst", rows.tables(result.record, result.numbers), {key: None})
+    return folder
 
 
 @pytest.fixture(autouse=True)
-def harmless(tmp_path, monkeypatch, numbers):
+def harmless(tmp_path, monkeypatch, archive):
     """Nothing is downloaded, trained, swept or executed: each command goes as far as that and no further."""
 
     def stop(*_, **__):
@@ -58,8 +61,7 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(import_module("attn_lab.runs.results"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_lab.runs.sweep"), "sweep", lambda *_, **__: {})
-    monkeypatch.setattr(index, "_all_runs", lambda: numbers[0])
-    monkeypatch.setattr(index, "_values", lambda chosen: numbers[1])
+    monkeypatch.setenv("ATTN_ARCHIVE", str(archive))
     monkeypatch.setattr(import_module("attn_build.running"), "NotebookClient", stop)
 
 
@@ -182,27 +184,3 @@ def damaged(draw, whole: bytes):
 def test_grids(tmp_path, data):
     (tmp_path / "grid.yml").write_bytes(data)
     run("sweep", tmp_path / "grid.yml", "--dry-run")
-
-
-CELL = st.sampled_from(
-    [
-        "1",
-        "0",
-        "100.0",
-        "-1",
-        "",
-        "a pill helps me sleep",
-        '"a, ""b"""',
-        "é",
-        "train",
-        "dev",
-        "2850",
-        "250.00",
-        "2019-01-01",
-        "Discharge summary",
-        "Report",
-        '"',
-        "nan",
-        "x" * 200,
-    ]
-)

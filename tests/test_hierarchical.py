@@ -1,21 +1,19 @@
 """The six models of Serrano & Smith against torch's own kernels, one document at a time."""
 
-import math
-
 import numpy as np
 import plain_hierarchical as plain
 import pytest
 import torch
+from conftest import alike
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_hierarchical import SIX
 
 from attn_core.documents import flat
-from attn_core.models.hierarchical import build, drop, owners, softmax_within, sum_within
+from attn_core.models.hierarchical import drop, owners, softmax_within, sum_within
 from attn_core.tracing import trace_items as trace
 
 LENGTHS = [[3, 1, 4], [2], [1], [5, 9, 2, 6, 5], [1, 1], [8, 7, 3, 2], [20], [4, 4]]
-TOKENS = ("score", "contribution", "gradient", "leave_one_out")
 
 
 def is_han(name):
@@ -38,71 +36,27 @@ def test_sums_and_softmax_stay_within_each_text(lengths):
     assert owners(counts).tolist() == [row for row, length in enumerate(lengths) for _ in range(length)]
 
 
-def test_initial_values_are_the_authors():
-    """Recurrent matrix orthogonal as a whole, biases zero but for positions 37 to 73 of 150; see the specification."""
-    torch.manual_seed(0)
-    model = build("han_rnn", np.zeros((5, 200), np.float32), 10)
-    for encoder, inputs in ((model.sentence.encoder, 200), (model.document.encoder, 100)):
-        for direction in ("", "_reverse"):
-            recurrent = getattr(encoder.gru, "weight_hh_l0" + direction).detach()
-            torch.testing.assert_close(recurrent.T @ recurrent, torch.eye(50), atol=1e-5, rtol=0)
-            bias = getattr(encoder.gru, "bias_hh_l0" + direction)
-            assert torch.equal(bias.nonzero()[:, 0], torch.arange(37, 74)) and set(bias.tolist()) == {0.0, 1.0}
-            assert not getattr(encoder.gru, "bias_ih_l0" + direction).any()
-            entry = getattr(encoder.gru, "weight_ih_l0" + direction)
-            assert 0.98 * (limit := math.sqrt(6 / (150 + inputs))) < entry.abs().max() <= limit
-    assert not model.decoder.bias.any()
-    assert 0.95 * (limit := math.sqrt(6 / 110)) < model.decoder.weight.abs().max() <= limit
-
-
 @pytest.mark.parametrize("rate", [0.1, 0.44446746096594764, 0.7])
 def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
     torch.manual_seed(0)
-    x = torch.ones(4001, 25, requires_grad=True)  # 100,025 elements: no multiple of four
+    x = torch.ones(4001, 25)  # 100,025 elements: no multiple of four
     y = drop(x, rate, training=True)
-    assert set(np.round(y.detach().unique().numpy(), 5)) == {0.0, np.float32(round(1 / (1 - rate), 5))}
+    assert set(np.round(y.unique().numpy(), 5)) == {0.0, np.float32(round(1 / (1 - rate), 5))}
     dropped = (y == 0).float()
     for share in (dropped.mean(), *(dropped.flatten()[place::4].mean() for place in range(4))):  # one draw serves four
         assert abs(float(share) - rate) < 0.012
     pairs = dropped.flatten()[:100_024].view(-1, 4)
     assert (torch.corrcoef(pairs.T) - torch.eye(4)).abs().max() < 0.03
-    (slope,) = torch.autograd.grad(y.sum(), x)
-    assert torch.equal(slope, y.detach())
     assert drop(x, rate, training=False) is x and drop(x, 0.0, training=True) is x
-
-
-@pytest.mark.parametrize(
-    ("name", "changes"), [("han_rnn", [1, 1, 1]), ("flan_rnn", [1, 0, 1]), ("flan_conv", [1, 1, 1])]
-)
-def test_dropout_falls_on_words_sentence_vectors_and_logits(name, changes):
-    """And, whatever the three rates, on what convolutions give."""
-    documents = plain.documents(LENGTHS)
-    for place, changed in enumerate(changes):
-        model = plain.random_model(name, dropout=0.5 * np.eye(3)[place]).train()
-        dropped = run_model(model, documents)
-        assert ((dropped - run_model(model.eval(), documents)).abs().max() > 1e-4) == changed
-        assert (dropped == 0).any() == (place == 2)
 
 
 # The whole models
 
 
 @pytest.mark.parametrize("name", SIX)
-def test_logits_are_the_plain_models_whatever_stands_beside(name):
-    documents, model = plain.documents(LENGTHS), plain.random_model(name)
-    together = run_model(model, documents)
-    alone = torch.cat([run_model(model, documents, np.array([row])) for row in range(len(LENGTHS))])
-    with torch.no_grad():
-        expected = torch.stack([plain.logits(model, plain.items(model, documents, row)) for row in range(len(LENGTHS))])
-    torch.testing.assert_close(together, expected, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(alone, expected, atol=1e-5, rtol=1e-5)
-    assert expected.std() > 0.1
-
-
-@pytest.mark.parametrize("name", SIX)
 def test_trace_equals_its_plain_twin(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
-    traces = trace(model, documents, np.array([0, 2, 3, 5, 6]), progress=False)
+    traces = trace(model, documents, np.array([0, 2, 3, 5, 6]))
     for row in range(len(documents)):
         document = plain.items(model, documents, row)
         own = slice(traces.offsets[row], traces.offsets[row + 1])
@@ -124,9 +78,8 @@ def test_trace_equals_its_plain_twin(name):
 @pytest.mark.parametrize("name", SIX)
 def test_nothing_is_dropped_while_a_model_is_traced(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
-    expected = trace(model, documents, np.arange(2), progress=False)
+    expected = trace(model, documents, np.arange(2))
     model.dropout = (0.5, 0.5, 0.5)
-    found = trace(model.train(), documents, np.arange(2), progress=False)
+    found = trace(model.train(), documents, np.arange(2))
     assert model.training
-    for field in TOKENS:
-        np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+    alike(found, expected, 0.0)

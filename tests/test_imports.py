@@ -4,27 +4,17 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
+from conftest import ROOT, python
 
 
 def test_contracts_on_imports_are_kept():
     """On this tree's packages, whether they are installed or not."""
     places = [str(ROOT), str(ROOT / "book"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
-    done = subprocess.run(
-        [*command, "--config", "pyproject.toml", "--no-cache"],
-        check=False,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Contracts: 4 kept, 0 broken" in done.stdout, done.stdout
+    command = "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache"
+    told = python(*command, "--config", "pyproject.toml", folder=ROOT, PYTHONPATH=os.pathsep.join(places), NO_COLOR="1")
+    assert "Contracts: 4 kept, 0 broken" in told
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
+from conftest import refused
 from scorecard_runs import result_of, seeds_of
-from tiny_runs import called, first_run, tiny
-from wiegreffe_results import adversary_of, guide_run
+from tiny_runs import tiny
+from wiegreffe_results import adversary_of
 from wiegreffe_results import result_of as by_record
 
-from attn_core.errors import AttnError
 from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import index, rows, store, upkeep
 from attn_lab.runs.index import MARGINS, over_seeds, same_score, side
 from attn_lab.runs.results import obtain
-from attn_lab.runs.run import SEEDS
+from attn_lab.runs.run import SEEDS, Run
 
 first_runs = index.runs
 first_numbers = index.numbers
@@ -31,19 +30,16 @@ TAU = "tau_attention_gradient"
 def test_student_interval_by_hand():
     row = over_seeds(pd.DataFrame({"corpus": "sst", "seed": [1, 2, 3], "value": [1.0, 2.0, 3.0]}), "corpus").iloc[0]
     half = 4.302652729911275 / np.sqrt(3)  # t quantile 0.975 with 2 degrees of freedom
-    assert [row["mean"], row["n_seeds"], row["std"]] == [2, 3, 1]
-    assert [row["low"], row["high"]] == pytest.approx([2 - half, 2 + half])
-    for values in ([0.5], [0.4, 0.6]):
-        row = over_seeds(pd.DataFrame({"value": values})).iloc[0]
-        assert row["mean"] == 0.5 and np.isnan(row["low"]) and np.isnan(row["high"]) and row["n_seeds"] == len(values)
+    assert row[["mean", "n_seeds", "std", "low", "high"]].tolist() == pytest.approx([2, 3, 1, 2 - half, 2 + half])
+    assert over_seeds(pd.DataFrame({"value": [0.4, 0.6]}))[["low", "high"]].isna().all(axis=None)
 
 
 def test_a_seed_that_stands_twice_is_an_error():
     rows = pd.DataFrame({"encoder": ["lstm", "cnn"], "seed": [10, 10], "value": [0.1, 0.3]})
-    with pytest.raises(AttnError, match="seed 10 stands twice"):
+    with refused("seed 10 stands twice"):
         over_seeds(rows)
     assert over_seeds(rows, "encoder")["mean"].tolist() == [0.1, 0.3]
-    with pytest.raises(AttnError, match="no column 'encodr'"):
+    with refused("no column 'encodr'"):
         over_seeds(rows, "encodr")
     assert over_seeds(rows[:0], "encoder").empty
 
@@ -76,9 +72,6 @@ def test_sides_of_a_threshold(low, high, n_seeds, fewest, lies):
     given = {} if fewest == index.HEADLINE_SEEDS else {"fewest": fewest}
     assert side(rows, 0.5, **given).tolist() == [lies] and side(rows, pd.Series([0.5]), **given).tolist() == [lies]
     assert side(next(rows.itertuples()), 0.5, **given) == lies == side(rows.iloc[0], 0.5, **given), "or one row"
-
-
-numbers = st.floats(-1, 1).map(lambda x: round(x, 4))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +110,10 @@ def few(stored):
         result_of(seed=10, values={TAU: 0.7}, fraction=0.25, selection="test"),
         result_of(seed=7, values={TAU: 0.6}),
     ]
-    others = [by_record(adversary_of("sst", 10, 1e-3), 0.7, 0.3, 0.05), by_record(guide_run("sst", "own", 10), 0.75)]
+    others = [
+        by_record(adversary_of(10, 1e-3), 0.7, 0.3, 0.05),
+        by_record(Run("sst", "average", "given", seed=10, guide="own", base=Run("sst", seed=10)), 0.75),
+    ]
     imdb = [result_of("imdb", values={(TAU, "1"): 0.2, TAU: 0.3})]
     return stored(seeds_of(count=3, values={TAU: 0.5, "accuracy": 0.8}), variants, others, imdb)
 
@@ -139,9 +135,9 @@ def test_fields_that_are_not_named_are_at_their_defaults(few):
 
 def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
     (adversary,) = first_runs(divergence=1e-3).to_dict("records")
-    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (first_run("sst", rounding=1).key, 10, 0.3)
+    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (Run("sst", rounding=1).key, 10, 0.3)
     (guided,) = first_runs(guide="own").to_dict("records")
-    assert (guided["attention"], guided["base"]) == ("given", first_run("sst").key)
+    assert (guided["attention"], guided["base"]) == ("given", Run("sst").key)
 
 
 def test_numbers_by_hand(few):
@@ -157,11 +153,9 @@ def test_numbers_by_hand(few):
     assert first_numbers(TAU, "mean", corpus="nothing").empty
 
 
-def test_stores_of_questions_or_of_nothing_have_tables(stored):
+def test_stores_of_questions_have_tables(stored):
     stored([result_of("babi_1")])
     assert first_runs()["auc"].isna().all() and first_numbers("accuracy")["value"].tolist() == [0.8]
-    stored([])
-    assert first_runs().empty and index.measures().empty and index.records([]) == []
 
 
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------
@@ -226,7 +220,7 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
 
 def test_what_a_reader_trained_has_numbers():
     """Those that take seconds, as soon as it is stored: without searching adversaries."""
-    obtain(tiny(), progress=False)
+    obtain(tiny())
     row = index.numbers("single_state_agreement", "mean", source="cache", corpus="planted", variant="any").iloc[0]
     traces = obtain(tiny()).traces
     assert (
@@ -238,28 +232,21 @@ def test_what_a_reader_trained_has_numbers():
     assert not any(name.startswith("jsd_") for name in measures)
 
 
-@pytest.mark.parametrize("place", ["archive", "cache"])
-def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_default(folder, place):
+def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_default(folder):
     result = result_of(seed=SEEDS[2], values={"accuracy": 0.5})
     tables = rows.tables(result.record, result.numbers)
     future = tables["runs"].append_column("of_the_future", pa.array([1]))
-    if place == "archive":
-        upkeep.merge(folder, "sst", tables | {"runs": future}, {result.key: None})
-    else:
-        store.write(store.cache_store(), result.key, tables | {"runs": future})
+    store.write(store.cache_store(), result.key, tables | {"runs": future})
     assert accuracies() == [0.8, 0.8]
     older = tables["runs"].drop_columns("tie")
-    if place == "archive":
-        upkeep.merge(folder, "sst", tables | {"runs": older}, {result.key: None})
-    else:
-        store.write(store.cache_store(), result.key, tables | {"runs": older})
-    later(folder if place == "archive" else store.cache_store())
+    store.write(store.cache_store(), result.key, tables | {"runs": older})
+    later(store.cache_store())
     assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
 
 
-def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "find_archive", lambda: None)
-    with pytest.raises(AttnError, match="nothing is stored"):
+def test_without_any_run_one_line_says_so(stored):
+    stored([])
+    with refused("nothing is stored"):
         first_runs()
 
 
@@ -267,8 +254,8 @@ def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def asked(few, monkeypatch, capsys):
-    return lambda *words: called(monkeypatch, capsys, "numbers", *words)
+def asked(few, called):
+    return lambda *words: called("numbers", *words)
 
 
 def test_numbers_on_the_command_line(asked):
@@ -321,5 +308,5 @@ def test_of_a_measure_with_and_without_parameters_those_without_are_meant():
     ],
 )
 def test_an_old_name_is_refused_with_the_new_one(old, new):
-    with pytest.raises(AttnError, match=f"'{new}'"):
+    with refused(f"'{new}'"):
         first_numbers(old)

@@ -97,7 +97,7 @@ def test_no_piece_of_a_page_gets_a_node_or_an_attribute(text):
 def test_a_browser_runs_none_of_it(tmp_path, chromium):
     for name, texts in (("mine", STRINGS), ("harmless", ["word"] * len(STRINGS))):
         shown = "\n".join(piece for text in texts for piece in pieces(text))
-        (tmp_path / f"{name}.html").write_text(HEAD + shown, encoding="utf-8")
+        (tmp_path / f"{name}.html").write_text(HEAD + shown)
     for script in ("core.js", "rows.js", "attn.css"):
         (tmp_path / script).write_bytes((STATIC / script).read_bytes())
     counts = []
@@ -128,7 +128,7 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
     box = cells[0].source
     assert not list(tmp_path.rglob("alive")) and box.count("<div") == 1 and not {"{", "`", "$"} & set(box)
     build.write_status(tmp_path)
-    status = (tmp_path / "book" / "status.md").read_text(encoding="utf-8")
+    status = (tmp_path / "book" / "status.md").read_text()
     (row,) = (line for line in status.splitlines() if line.startswith("| {doc}"))
     assert row.count("`") == 8 and "<" not in row.rpartition("`")[2]
 
@@ -137,7 +137,7 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
 @pytest.mark.skipif(not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it")
 def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path, chromium):
     made = rendering.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
-    article = BeautifulSoup(made.read_text(encoding="utf-8"), "html.parser").find("article")
+    article = BeautifulSoup(made.read_text(), "html.parser").find("article")
     assert not article.select("iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]")
     chromium.open(made)
     assert chromium.js("window.alive") is None and not chromium.errors

@@ -16,24 +16,17 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from conftest import toy_traces
-from plain_hierarchical import documents as hierarchical_documents
-from plain_hierarchical import random_model as random_hierarchical
+from conftest import ROOT, refused, toy_traces
 from plain_network import random_documents, random_model
-from tiny_runs import called
 
-from attn_core.errors import AttnError
-from attn_core.experiments import correlation, optimum
-from attn_core.experiments.correlation import kendall_ragged
-from attn_core.models.classifier import to_arrays
-from attn_lab import load_weights, trace
-from attn_lab.cli import join_pairs, main
+from attn_core.experiments import optimum
+from attn_lab import trace
+from attn_lab.cli import main
 from attn_lab.data import encode, files, official, vectors
 from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
 from attn_lab.runs import store, sweep
 
-ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.faults
 
 # ---- what lies in the folder before the command runs -----------------------------------------------------------------
@@ -157,9 +150,7 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "only empty texts": (instead(text=["", " "], label=[0, 1]), "split 'train': none of the 2 documents passes"),
     "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
     "no rows": (instead(text=[], label=[]), "holds no rows"),
-    "foreign columns": (instead(sentence=["x"], label=[0]), "lacks the column 'text'"),
     "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
-    "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet cannot be read ("),
 }
 
 OTHERS = {
@@ -189,9 +180,6 @@ OTHERS = {
         no_damage,
         "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
     ),
-    "not finite": ("execute one-model -p epsilon nan", no_damage, "should be a valid number"),
-    "too small": ("execute one-model -p epsilon=-1", no_damage, "greater than or equal to 0.001"),
-    "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "should be a valid integer"),
     "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora: Input should be 'sst', 'imdb'"),
     "where": ("numbers single_state_agreement mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
     "no word": ("read ... -- !!", no_damage, "holds no word"),
@@ -199,28 +187,54 @@ OTHERS = {
     "no text": ("read ", no_damage, "holds no word"),
 }
 
+
+def pipe(place: Path) -> None:
+    os.mkfifo(place / "grid.yml")
+
+
+def large(place: Path) -> None:
+    with (place / "grid.yml").open("wb") as sparse:
+        sparse.truncate(20 * 10**6)
+
+
+def page_elsewhere(place: Path) -> None:
+    file("_page.md", "# A page\n")(place)
+
+
+def run_elsewhere(place: Path) -> None:
+    file("runs/mine.parquet", "a run")(place)
+
+
+NAMES_AND_FILES = {  # words -> what lies there, and what the line says; {place} is the working folder
+    ("execute", "{place}/_page"): (page_elsewhere, "there is no page"),
+    ("execute", "../../../../../../../../{place}/_page"): (page_elsewhere, "there is no page"),
+    ("execute", "../notebooks/_template"): (no_damage, "there is no page"),
+    ("read", "a film", "--run", "{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
+    ("read", "a film", "--run", "../../{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
+    ("read", "word " * 20_001): (no_damage, "at most 20,000 are read"),
+    ("sweep", "/dev/zero"): (no_damage, "no grid file /dev/zero"),
+    ("sweep", "grid.yml"): (pipe, "no grid file grid.yml"),
+    ("sweep", "grid.yml", "--dry-run"): (large, "of at most 10,000,000 bytes"),
+    ("run", "--corpus", "planted", "--vectors", "/dev/zero"): (no_damage, "unknown vectors '/dev/zero': no file"),
+}
+
 CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
 CASES |= {f"grid {text[:40]}": (SWEEP, grid(text), told) for text, told in GRIDS.items()}
 CASES |= {f"SST: {name}": (SST, *case) for name, case in OWN_SST.items()}
 CASES |= OTHERS
+CASES |= {" ".join(words)[:60]: (words, *case) for words, case in NAMES_AND_FILES.items()}
 
 
-def spoken(capsys, command: str, error: int = 0) -> tuple[int, str, list[str]]:
+def spoken(called, command: str) -> tuple[int, str, list[str]]:
     """Exit status, standard output, and the lines of standard error that are neither warnings nor bars."""
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(SystemExit) as stop:
-        patched.setattr(sys, "argv", ["attn_core", *typed(command)])
-        main()
-    out, err = capsys.readouterr()
-    assert "Traceback" not in err
-    return (
-        stop.value.code or 0,
-        out,
-        [line for line in err.splitlines() if not line.startswith("warning: ") and "it/s" not in line],
-    )
+    code, out, lines = called(*typed(command))
+    return code, out, [line for line in lines if not line.startswith("warning: ")]
 
 
-def typed(command: str) -> list[str]:
+def typed(command: str | tuple) -> list[str]:
     """The words of a command, parted by single blanks; --set and a text to read take all the rest."""
+    if isinstance(command, tuple):
+        return [word.replace("{place}", os.getcwd()) for word in command]
     if command.startswith("read "):
         return ["read", command.removeprefix("read ")]
     first, sign, value = command.partition(" --set ")
@@ -245,37 +259,37 @@ def written(place: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("command", "damage", "expected"), CASES.values(), ids=map(ascii, CASES))
-def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch, capsys):
+def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch, called):
     damage(place)
-    if command.startswith("archive"):
+    if "archive" in command:
         monkeypatch.setenv("ATTN_ARCHIVE", str(place / "archive"))
     before = written(place)
-    code, _, lines = spoken(capsys, command)
+    code, _, lines = spoken(called, command)
     assert code == 2 and len(lines) == 1 and len(lines[0]) < 1_000, lines
     assert lines[0].startswith("attn_core: ") and expected in lines[0]
     assert written(place) == before, "a refused command left files behind"
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:99", "cpu:x", "tpu", "cuda:-5"])
-def test_a_device_that_is_not_there(device, place, monkeypatch, capsys):
+def test_a_device_that_is_not_there(device, place, monkeypatch, called):
     monkeypatch.setenv("ATTN_DEVICE", device)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    code, _, (line,) = spoken(capsys, f"{PLANTED} --seed 3")
+    code, _, (line,) = spoken(called, f"{PLANTED} --seed 3")
     assert (code == 2 and "DEVICE" in line and device in line) or device == "cuda"  # where there is one
 
 
-def test_an_unknown_option_is_one_refusal(capsys):
-    code, _, lines = spoken(capsys, "run --corpis sst")
+def test_an_unknown_option_is_one_refusal(called):
+    code, _, lines = spoken(called, "run --corpis sst")
     assert code == 2 and "--corpis" in str(lines) and len(lines) < 8
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("a\nb" * 500), RecursionError(), MemoryError()])
-def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
+def test_what_nobody_foresaw_is_one_line(error, monkeypatch, called):
     def fails(*_):
         raise error
 
     monkeypatch.setattr("attn_lab.runs.sentence.read_sentence", fails)
-    code, _, (line,) = spoken(capsys, "read a film")
+    code, _, (line,) = spoken(called, "read a film")
     assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 800
     monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])
     with pytest.raises(type(error)):
@@ -291,10 +305,10 @@ class Full(io.FileIO):
 
 
 @pytest.mark.parametrize("whole", [0, 2], ids=["weights", "run"])
-def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, capsys):
+def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, called):
     room, opened = iter([True] * whole), os.fdopen
     monkeypatch.setattr(os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w"))
-    code, _, lines = spoken(capsys, f"{PLANTED} --set options.n_train=60")
+    code, _, lines = spoken(called, f"{PLANTED} --set options.n_train=60")
     assert code in (1, 2) and "No space left" in lines[-1] and "make room" in lines[-1]
     left = [Path(path) for path in written(place)]
     assert not [path for path in left if "@" in path.name or path.parent.name == "runs"]
@@ -303,7 +317,7 @@ def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, caps
 # ---- right -----------------------------------------------------------------------------------------------------------
 
 
-def test_files_of_windows_are_the_same(place, capsys):
+def test_files_of_windows_are_the_same(place, called):
     """Tables, word vectors and grids with the line ends of Windows."""
     rooms = [f"Mary went to room {n}.,Where is Mary?,{('kitchen', 'garden')[n % 2]}" for n in range(40)]
     found = []
@@ -313,9 +327,9 @@ def test_files_of_windows_are_the_same(place, capsys):
         words = "".join(f"{word} 0.5 -0.25\n" for word in encode("babi_1").vocabulary[4:])
         file("words.vec", words.replace("\n", end))(place)
         grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
-        assert "0 of 2 runs stored" in spoken(capsys, SWEEP)[1]
+        assert "0 of 2 runs stored" in spoken(called, SWEEP)[1]
         typed = "run --corpus babi_1 --encoder average --epochs 1 --vectors words.vec --fresh --json"
-        _, out, _ = spoken(capsys, typed)
+        _, out, _ = spoken(called, typed)
         found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
     assert found[0] == found[1]
 
@@ -323,7 +337,7 @@ def test_files_of_windows_are_the_same(place, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     {
-        "film": ["film", "0.683 to 0.683", "–"],
+        "film": ["film", "0.565 to 0.565", "–"],
         "qqqzzz xxyyzz": ["2 of 2 words are unknown"],
         "فيلم جيد": ["فيلم", "2 of 2 words"],
         "a" * 10_000: ["1 of 1 words", "a" * 30 + "..."],
@@ -334,8 +348,8 @@ def test_files_of_windows_are_the_same(place, capsys):
     }.items(),
     ids=ascii,
 )
-def test_odd_texts_have_clear_answers(text, said, capsys):
-    code, out, lines = spoken(capsys, f"read {text}")
+def test_odd_texts_have_clear_answers(text, said, called):
+    code, out, lines = spoken(called, f"read {text}")
     assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
     assert max(map(len, out.splitlines())) < 200
 
@@ -362,65 +376,16 @@ def test_a_console_of_ascii_alone(words, tmp_path):
     assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)
 
 
-def test_papermills_form_of_parameters():
-    words = ["execute", "p", "-p", "epsilon", "0.1", "-p", "k=3"]
-    assert join_pairs(words) == ["execute", "p", "-p", "epsilon=0.1", "-p", "k=3"]
-
-
 # ---- the third round -------------------------------------------------------------------------------------------------
-
-
-def pipe(place: Path) -> None:
-    os.mkfifo(place / "grid.yml")
-
-
-def large(place: Path) -> None:
-    with (place / "grid.yml").open("wb") as sparse:
-        sparse.truncate(20 * 10**6)
-
-
-def page_elsewhere(place: Path) -> None:
-    file("_page.md", "# A page\n")(place)
-
-
-def run_elsewhere(place: Path) -> None:
-    file("runs/mine.parquet", "a run")(place)
-
-
-NAMES_AND_FILES = {  # words -> what lies there, and what the line says; {place} is the working folder
-    ("execute", "{place}/_page"): (page_elsewhere, "there is no page"),
-    ("execute", "../../../../../../../../{place}/_page"): (page_elsewhere, "there is no page"),
-    ("execute", "../notebooks/_template"): (no_damage, "there is no page"),
-    ("read", "a film", "--run", "{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
-    ("read", "a film", "--run", "../../{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
-    ("read", "a film", "--run", ""): (no_damage, ""),
-    ("read", "word " * 20_001): (no_damage, "at most 20,000 are read"),
-    ("sweep", "/dev/zero"): (no_damage, "no grid file /dev/zero"),
-    ("sweep", "grid.yml"): (pipe, "no grid file grid.yml"),
-    ("sweep", "grid.yml", "--dry-run"): (large, "of at most 10,000,000 bytes"),
-    ("run", "--corpus", "planted", "--vectors", "/dev/zero"): (no_damage, "unknown vectors '/dev/zero': no file"),
-}
-
-
-@pytest.mark.parametrize(("words", "case"), NAMES_AND_FILES.items(), ids=[" ".join(w)[:60] for w in NAMES_AND_FILES])
-def test_names_are_no_paths_and_devices_no_files(words, case, place, monkeypatch, capsys):
-    damage, expected = case
-    damage(place)
-    before = written(place)
-    code, _, errors = called(monkeypatch, capsys, *(word.format(place=place) for word in words))
-    if expected:
-        lines = [line for line in errors if not line.startswith("warning: ")]
-        assert code == 2 and len(lines) == 1 and expected in lines[0], errors
-        assert written(place) == before
 
 
 @pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE"])
 @pytest.mark.parametrize("address", ["s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x"])
-def test_an_address_is_no_folder(variable, address, place, monkeypatch, capsys):
+def test_an_address_is_no_folder(variable, address, place, monkeypatch, called):
     """Refused before anything is trained, and no folder 's3:' appears."""
     monkeypatch.setenv(variable, address)
     command = ["archive", "list"] if variable == "ATTN_ARCHIVE" else ["run", "--corpus", "planted"]
-    code, _, (line,) = called(monkeypatch, capsys, *command)
+    code, _, (line,) = called(*command)
     assert code == 2 and f"{variable} is '{address}', which is no folder of this machine" in line
     assert not written(place)
 
@@ -447,7 +412,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("kind", STRANGERS)
-def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, capsys):
+def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, called):
     monkeypatch.delenv("ATTN_ARCHIVE", raising=False)
     STRANGERS[kind](tmp_path / "data" / "archive")
     (tmp_path / "data" / "below").mkdir(exist_ok=True)
@@ -457,7 +422,7 @@ def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "data" / "archive"))
         before = written(tmp_path)
         if kind != "runs of another kind":
-            code, _, (line,) = called(monkeypatch, capsys, "archive", "seal")
+            code, _, (line,) = called("archive", "seal")
             assert code == 2 and "is no archive of runs; nothing is written there" in line
         assert written(tmp_path) == before
 
@@ -497,57 +462,20 @@ LISTED = [(field, values, told) for field, cases in DOCUMENTS.items() for values
 def test_what_is_no_document_is_refused_in_one_line(field, values, told):
     if isinstance(values, list):
         values = np.array(values)
-    with pytest.raises(AttnError) as error:
-        trace(MODEL, replace(TEXTS, **{field: values}), progress=False)
-    assert told in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
+    with refused() as error:
+        trace(MODEL, replace(TEXTS, **{field: values}))
+    assert told in str(error.value) and len(str(error.value)) < 300
 
 
-def test_lists_and_tensors_are_taken_and_empty_documents_refused():
-    right = trace(MODEL, TEXTS, progress=False).p
+def test_lists_and_tensors_are_taken():
+    right = trace(MODEL, TEXTS).p
     for field in ("ids", "labels", "offsets"):
         values = getattr(TEXTS, field)
         for same in (values.tolist(), torch.tensor(values), pd.Series(values)):
-            assert (trace(MODEL, replace(TEXTS, **{field: same}), progress=False).p == right).all()
-    with pytest.raises(AttnError, match="document 101 has no words"):
-        trace(MODEL, random_documents([5, 0, 3], 30), progress=False)
-    with pytest.raises(AttnError, match="holds no documents"):
-        trace(MODEL, TEXTS.take(np.arange(0)), progress=False)
-    with pytest.raises(AttnError, match="from 0 to 2, got 3"):
+            assert (trace(MODEL, replace(TEXTS, **{field: same})).p == right).all()
+    with refused("from 0 to 2, got 3"):
         model = random_model("lstm", "tanh", 30, width=6, hidden=3, outputs=3)
-        trace(model, replace(TEXTS, labels=np.array([0, 3, 1])), progress=False)
-
-
-ARRAYS = to_arrays(MODEL)
-WEIGHTS = {  # a change to one array -> what the line says, '' where it is taken
-    "bfloat16": (lambda array: torch.tensor(array).bfloat16(), ""),
-    "float16": (lambda array: array.astype(np.float16), ""),
-    "float64": (lambda array: array.astype(np.float64), ""),
-    "beyond float32": (lambda array: array.astype(np.float64) * 1e300, "in float32 must be finite"),
-    "masked": (lambda array: np.ma.masked_array(array, array > 0), "holds masked float32, not numbers"),
-    "complex": (lambda array: array.astype(complex), "holds complex128, not numbers"),
-    "objects": (lambda array: array.astype(object), "holds object, not numbers"),
-    "nothing": (lambda _: None, "not numbers"),
-}
-
-
-@pytest.mark.parametrize("kind", WEIGHTS)
-def test_weights_of_other_kinds_are_cast_or_refused(kind):
-    change, told = WEIGHTS[kind]
-    arrays = ARRAYS | {"decoder.weight": change(ARRAYS["decoder.weight"])}
-    if not told:
-        found = trace(load_weights(arrays), TEXTS, progress=False)
-        np.testing.assert_allclose(found.p, trace(MODEL, TEXTS, progress=False).p, atol=0.01)
-        return
-    with pytest.raises(AttnError, match=told):
-        load_weights(arrays)
-
-
-def test_a_model_that_was_left_in_training_is_evaluated():
-    model = random_hierarchical("flan_rnn")
-    documents = hierarchical_documents([[3, 1, 4], [2], [4, 4]])
-    right = trace(model.eval(), documents, progress=False).p
-    np.testing.assert_array_equal(trace(model.train(), documents, progress=False).p, right)
-    assert model.training, "as it came"
+        trace(model, replace(TEXTS, labels=np.array([0, 3, 1])))
 
 
 # ---- long texts, tables ----------------------------------------------------------------------------------------------
@@ -555,40 +483,23 @@ def test_a_model_that_was_left_in_training_is_evaluated():
 
 def test_a_long_text_is_one_line_with_the_limit():
     long = random_documents([3, 100_000], 30)
-    with pytest.raises(AttnError, match="document 101 has 100,000 words.*at most 20,000.*leave_one_out=False"):
-        trace(MODEL, long, progress=False)
-    with pytest.raises(AttnError, match="document 1 has 100,000 tokens.*at most 10,000"):
+    with refused("document 101 has 100,000 words.*at most 20,000.*leave_one_out=False"):
+        trace(MODEL, long)
+    with refused("document 1 has 100,000 tokens.*at most 10,000"):
         document_table(toy_traces((3, 100_000)))
 
 
 def test_long_documents_are_compared_as_short_ones_are(monkeypatch):
     traces = toy_traces((5, 40, 60))
-    tau, p = kendall_ragged(traces.score, traces.gradient, traces.offsets)
     best = optimum.exact(traces, 0.05)
-    monkeypatch.setattr(correlation, "LONGEST", 50)
     monkeypatch.setattr(optimum, "PAIRS_AT_ONCE", 30)
-    np.testing.assert_allclose(kendall_ragged(traces.score, traces.gradient, traces.offsets), (tau, p), atol=1e-12)
     pd.testing.assert_frame_equal(optimum.exact(traces, 0.05), best)
-
-
-HEADS = {
-    "a tab in another column": 'a\tb,text,label\n1,"fine, so",0\n2,bad,1\n',
-    "tabs between": "a\ttext\tlabel\n1\tfine, so\t0\n2\tbad\t1\n",
-    "quoted names, tabs between": '"a"\t"text"\t"label"\r\n1\tfine, so\t0\r\n2\tbad\t1\r\n',
-}
-
-
-@pytest.mark.parametrize("kind", HEADS)
-def test_the_separator_is_the_one_that_gives_the_columns(kind, place):
-    file("mine.csv", HEADS[kind])(place)
-    table = read_table(place / "mine.csv", ["text", "label"])
-    assert table["text"].tolist() == ["fine, so", "bad"] and table["label"].tolist() == ["0", "1"]
 
 
 def test_a_pipe_is_no_table(place):
     os.mkfifo(place / "mine.csv")
     for path in (place / "mine.csv", Path("/dev/zero"), place):
-        with pytest.raises(AttnError, match="is no file of a table"):
+        with refused("is no file of a table"):
             read_table(path, ["text"])
 
 
@@ -605,7 +516,7 @@ def test_a_small_packed_table_that_grows_without_end_is_one_line(name, place, mo
     (place / name).write_bytes(gzip.compress(BOMBS[name]))
     with monkeypatch.context() as lower:
         lower.setattr(official, "ALWAYS_UNPACKED", 10**6)
-        with pytest.raises(AttnError, match=f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
+        with refused(f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
             vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(place / name, ["text"])
     if name == "lines.csv.gz":
         assert len(read_table(place / name, ["text"])) == 150_000
@@ -618,7 +529,7 @@ def test_a_parquet_file_that_grows_without_end_is_one_line(values, place, monkey
     pd.DataFrame({"text": values}).to_parquet(place / "mine.parquet", compression="zstd")
     assert (place / "mine.parquet").stat().st_size < 30_000
     monkeypatch.setattr(official, "ALWAYS_UNPACKED", 900_000)
-    with pytest.raises(AttnError, match="holds more than 900,000 bytes"):
+    with refused("holds more than 900,000 bytes"):
         read_table(place / "mine.parquet", ["text"])
 
 

@@ -1,17 +1,15 @@
 """What is cached and believed: a byte that flips anywhere, or an edit, is remade or refused, and the file is named."""
 
-import json
 import os
 import random
 from functools import partial
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from conftest import toy_traces
+from test_archive import stored
 
-from attn_core.errors import AttnError, Damaged
+from attn_core.errors import AttnError
 from attn_lab.data import files, tables
 from attn_lab.runs import index, store
 
@@ -20,15 +18,11 @@ FLIPS = 300 if os.environ.get("ATTN_FAULTS") else 40
 """Of all kinds of files together."""
 
 KEY = "toy"
-RECORD = {"key": KEY, "run": {"corpus": "toy"}, "accuracy": 0.5}
 TABLE = pd.DataFrame({"text": [f"a fine film indeed, number {n}" for n in range(60)], "label": [0, 1] * 30})
 
 
 def store_run() -> None:
-    rows = {"runs": pa.table({"key": [KEY], "record": [json.dumps(RECORD)]})}
-    numbers = {name: ["single_state_agreement"] * 20 for name in store.NAMES}
-    rows["numbers"] = pa.table({"key": [KEY] * 20, **numbers, "value": np.linspace(0, 1, 20)})
-    store.write(store.cache_store(), KEY, rows, toy_traces().rounded())
+    stored(store.cache_store())
 
 
 def read_run() -> list:
@@ -36,7 +30,7 @@ def read_run() -> list:
     store._table.cache_clear()
     store.spans.cache_clear()
     result = store.read(store.cache_store(), KEY)
-    return [result.record, result.numbers["value"].tolist(), result.traces.score.tolist()]
+    return [result.record, result.documents["p"].tolist(), result.traces.score.tolist()]
 
 
 def store_weights() -> None:
@@ -108,14 +102,6 @@ def test_a_flipped_byte_is_remade_or_refused_by_name(kind, monkeypatch, capsys):
             keep()
         assert named in said, (path, place, said)
         assert read() == right and not capsys.readouterr().err, "whole again"
-
-
-def test_an_edited_record_is_refused():
-    store_run()
-    path = store.cache_store() / "runs" / f"{KEY}.zip"
-    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.9"))
-    with pytest.raises(Damaged, match=r"runs/toy\.zip is not what was stored.*--fresh"):
-        store.read(store.cache_store(), KEY)
 
 
 @pytest.mark.parametrize("name", [".. .. mine", "runs .. .. .. mine", ".. mine", ".... ... mine"])

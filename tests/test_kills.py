@@ -19,11 +19,11 @@ import nbformat
 import pandas as pd
 import psutil
 import pytest
+from conftest import ROOT
 from tiny_runs import TINY, grid
 
 from attn_lab.runs import store, upkeep
 
-ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("ATTN_KILLS", "10"))
 ORPHANS_SECONDS = 4
 """On a machine that has a core for every process; else so many times longer."""

@@ -1,20 +1,19 @@
 """Slides and handouts, cut from the built book by the plans of the page on teaching."""
 
 import re
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from conftest import ROOT
 
 from attn_build import slides, student
 
-ROOT = Path(__file__).parents[1]
 TEACH = ROOT / "_build" / "html" / slides.FOLDER
 built = pytest.mark.skipif(not TEACH.is_dir(), reason="no built book; `make book` writes it")
 
 
 def soup(name):
-    return BeautifulSoup((TEACH / name).read_text(encoding="utf-8"), "html.parser")
+    return BeautifulSoup((TEACH / name).read_text(), "html.parser")
 
 
 @built
@@ -47,7 +46,7 @@ def test_students_slides_show_the_same_without_findings_and_notes(number):
 @built
 def test_the_handouts_have_the_verdicts_claims_without_answers():
     empty = soup("handouts.html").select_one(".wide table")
-    page = BeautifulSoup((TEACH.parent / "verdict.html").read_text(encoding="utf-8"), "html.parser")
+    page = BeautifulSoup((TEACH.parent / "verdict.html").read_text(), "html.parser")
     assert [head.text for head in empty.select("th")] == [head.text for head in page.select(".attn-claims th")]
     assert len(empty.select("tbody td")) == len(page.select(".attn-claims .claim td"))
     assert not "".join(cell.text for cell in empty.select("tbody td"))
@@ -62,8 +61,8 @@ def test_the_key_to_the_statements_is_for_teachers(tmp_path):
         (tmp_path / "book" / name).write_bytes((ROOT / "book" / name).read_bytes())
     (tmp_path / "book" / "projects").mkdir()
     (tmp_path / "book" / "projects" / "project-1-report.md").touch()
-    found = (student.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
-    source = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
+    found = (student.write_student(tmp_path) / "book" / "course.md").read_text()
+    source = (ROOT / "book" / "course.md").read_text()
     key = re.search(r"^:::.*?^:::$", source, re.MULTILINE | re.DOTALL)[0]
     assert "attn-instructor" in key
     assert found.split() == source.replace(key, "").split()

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import toy_traces
+from conftest import refused, toy_traces
 from plain import documents
 
-from attn_core.errors import AttnError
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.removal import NEVER, removals
@@ -56,7 +55,7 @@ def test_weights_by_deletion_are_in_proportion():
     deletion = np.array([-0.3, 0.1, 0, 0, 0, 0, 0.2, -0.2, 0])
     found = known.by_deletion(replace(traces, leave_one_out=deletion))
     assert np.allclose(found.attention, [0.75, 0.25, 0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 0], atol=1e-8)
-    with pytest.raises(AttnError, match="no deletions"):
+    with refused("no deletions"):
         known.by_deletion(replace(traces, leave_one_out=None))
 
 

@@ -2,14 +2,11 @@
 
 import re
 import subprocess
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from conftest import ROOT
 
 from attn_build import rendering
-
-ROOT = Path(__file__).parents[1]
 
 
 def test_every_file_that_the_guide_for_contributors_names_is_there():
@@ -45,23 +42,3 @@ def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
     assert rendering.address(tmp_path) == found
     monkeypatch.setenv("ATTN_REPOSITORY", "own/book")
     assert rendering.address(tmp_path) == "own/book"
-
-
-@pytest.mark.parametrize("known", ["own/book", None])
-def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch, known):
-    for folder in ("notebooks", "book"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "notebooks" / "one.md").touch()
-    (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
-    monkeypatch.setattr(rendering, "address", lambda _: known)
-    handlers = []
-    app = SimpleNamespace(srcdir=tmp_path / "book", config=SimpleNamespace(templates_path=[]))
-    app.connect = lambda _, function, **options: handlers.append(function)
-    app.add_config_value = lambda *_: None
-    rendering.setup(app)
-    for page, told in (("one", bool(known)), ("prose", False)):
-        context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>', "script_files": []}
-        handlers[0](SimpleNamespace(env=SimpleNamespace(collect_relations=dict)), page, "", context, None)
-        assert ("mybinder.org/v2/gh/own/book/HEAD?urlpath=lab/tree/notebooks/one.ipynb" in context["body"]) == told
-        assert ("colab.research.google.com/github/own/book/blob/notebooks/one.ipynb" in context["body"]) == told
-        assert context["body"].count("attn-launch") == 3 * told

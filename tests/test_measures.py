@@ -1,6 +1,5 @@
 """Distances, Kendall's tau, classification scores and intervals against hand-worked numbers, SciPy and plain loops."""
 
-import itertools
 import math
 import tracemalloc
 
@@ -8,9 +7,6 @@ import numpy as np
 import plain
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 from scipy.stats import t as student
 
@@ -23,21 +19,10 @@ from attn_core.measures import (
     crossed_interval,
     jsd,
     jsd_point,
-    jsd_ragged,
     seed_interval,
     tvd,
 )
 from attn_lab.more.beside import partial_rank
-
-positive = st.floats(0, 1, allow_subnormal=False)
-
-
-def distributions(n):
-    return (
-        arrays(np.float64, (2, n), elements=positive)
-        .map(lambda x: x + 1e-9 * (x.sum(1, keepdims=True) == 0))
-        .map(lambda x: x / x.sum(1, keepdims=True))
-    )
 
 
 def test_tvd_by_hand():
@@ -67,22 +52,10 @@ def test_jsd_by_hand():
     assert jsd(np.eye(3), np.eye(3)[[1, 1, 1]]) == pytest.approx([LN2, 0, LN2])
 
 
-@given(distributions(5))
-def test_jsd_is_symmetric_bounded_and_as_written_out(pair):
-    a, b = pair
-    assert jsd(a, b) == pytest.approx(jsd(b, a), abs=1e-15)
-    assert 0 <= jsd(a, b) <= LN2 + 1e-12
-    assert jsd(a, b) == pytest.approx(plain.jsd(a, b), abs=1e-14)
-
-
-def test_jsd_point_and_ragged():
-    attention = np.array([0.1, 0.6, 0.3, 1.0, 0.5, 0.5, 0.0])
-    offsets = np.array([0, 3, 4, 7])
-    assert jsd_point(attention[:3]) == pytest.approx([jsd(np.eye(3)[t], attention[:3]) for t in range(3)])
+def test_jsd_point_by_hand():
+    attention = np.array([0.1, 0.6, 0.3])
+    assert jsd_point(attention) == pytest.approx(jsd(np.eye(3), attention))
     assert jsd_point(np.array([0.0, 1.0])) == pytest.approx([LN2, 0])
-    other = np.array([1.0, 0, 0, 1.0, 0, 0, 1.0])
-    expected = [jsd(other[a:b], attention[a:b]) for a, b in itertools.pairwise(offsets)]
-    assert jsd_ragged(other, attention, offsets) == pytest.approx(expected)
 
 
 def equal_to_scipy(x, y, offsets):
@@ -142,8 +115,6 @@ def test_classification_of_several_classes_by_hand():
     scores = classification([0, 1, 1, 2, 2], outputs)
     f1 = {"f1_0": 2 / 3, "f1_1": 1, "f1_2": 2 / 3, "f1_3": 0}
     assert scores == pytest.approx({"accuracy": 0.8, "macro_f1": 7 / 9, **f1})  # a class without documents is out
-    many = classification([0, 3], np.eye(21)[[0, 2]])
-    assert many == pytest.approx({"accuracy": 0.5, "macro_f1": 1 / 3})
     p = np.array([0.2, 0.5, 0.9, 0.6])
     assert classification([0, 1, 1, 0], np.stack([1 - p, p], axis=1)) == classification([0, 1, 1, 0], p)
 
@@ -154,7 +125,6 @@ def test_bootstrap_interval():
     assert (low, high) == bootstrap_interval(values)  # NaN are left out, the seed is fixed
     assert low < values.mean() < high
     assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
-    assert bootstrap_interval(values, np.std)[0] < values.std() < bootstrap_interval(values, np.std)[1]
     assert np.isnan(bootstrap_interval([1.0, np.nan])).all()
 
 
@@ -163,9 +133,6 @@ def test_crossed_interval_by_hand():
     freedom = 13**2 / (7**2 / 2 + 7**2 / 2 + 1**2 / 4)
     half = student.ppf(0.975, freedom) * (13 / 9) ** 0.5
     assert crossed_interval(table) == pytest.approx((7 / 3 - half, 7 / 3 + half))
-    alike = np.repeat([[1.0], [2], [3]], 40, axis=1)
-    assert crossed_interval(alike) == pytest.approx(seed_interval([1, 2, 3])), "documents make no difference"
-    assert crossed_interval(alike[:, :3].T) == pytest.approx(seed_interval([1, 2, 3])), "seeds make none"
     holed = np.column_stack([table, [np.nan, 9, 9]])
     assert crossed_interval(holed) == crossed_interval(table) and crossed_interval(table * 0) == (0, 0)
     assert np.isnan(crossed_interval(table[:2])).all() and np.isnan(crossed_interval(table[:, :1])).all()

@@ -1,8 +1,8 @@
 """Memory: of tracing one text of 2,000 words, and of every analysis of such texts."""
 
-import subprocess
 import sys
-from pathlib import Path
+
+from conftest import ROOT, python
 
 CASES = """
 import os, resource, sys
@@ -16,9 +16,9 @@ from attn_core.tracing import trace
 
 def traced(make, texts, encoder, outputs):
     model = make(encoder, "tanh", 50, outputs=outputs, width=20, hidden=16).float()  # 32 or 64 wide
-    trace(model, texts([30], 50), progress=False)
+    trace(model, texts([30], 50))
     yield
-    trace(model, texts([2000], 50), progress=False)
+    trace(model, texts([2000], 50))
 
 def analysed(traces):
     yield
@@ -47,9 +47,7 @@ for case in (
 def test_memory_of_long_texts():
     """Contributions of all pairs of 2,000 words would take 250 MB at 16 numbers each, and twice that at 32; every
     analysis of such texts, of pairs with 40 outputs and 128 hidden numbers too, stays below 2 GB."""
-    command, root = [sys.executable, "-c", CASES], Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    grown = python("-c", CASES, folder=ROOT).split()
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes on Linux
-    *tracing, one, two = [int(grown) * unit for grown in done.stdout.split()]
-    assert max(tracing) < 150e6 and max(one, two) < 1.5e9, done.stdout
+    *tracing, one, two = [int(number) * unit for number in grown]
+    assert max(tracing) < 150e6 and max(one, two) < 1.5e9, grown

@@ -10,15 +10,14 @@ import golden
 import nbformat
 import numpy as np
 import pytest
+from conftest import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import called
 
 from attn_book import page, words
 from attn_book.page import guard
 from attn_book.parameters import Declaration, declared
 from attn_build import running, sources
-from attn_core.errors import AttnError
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
 HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}, takes: {{n: 1}}}}\n---\n\n# A page\n\n"
@@ -32,7 +31,7 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
     path = root / "notebooks" / f"{name}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     body = CELL.format(tags="parameters", code=parameters)
-    path.write_text(HEAD + body + "".join(CELL.format(tags="", code=code) for code in cells), encoding="utf-8")
+    path.write_text(HEAD + body + "".join(CELL.format(tags="", code=code) for code in cells))
     return path
 
 
@@ -53,16 +52,14 @@ def outputs(path, kind):
     [
         ("import os", "found: import os"),
         ("n = 1 + 1", "found: n = 1 + 1"),
-        ("n = m = 1", "found: n = m = 1"),
-        ("a, b = 1, 2", "found: a, b = (1, 2)"),
         ("n = [[1]]", "found: n = [[1]]"),
         ("x = 1\nn = (", "its line 2 is no Python"),
     ],
 )
 def test_declared_refuses(cell, expected):
-    with pytest.raises(AttnError, match=r"^page p: ") as error:
+    with refused(r"^page p: ") as error:
         declared(cell, "p")
-    assert expected in str(error.value) and "\n" not in str(error.value)
+    assert expected in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +68,11 @@ def test_declared_refuses(cell, expected):
         ("n", "7", 7),
         ("n", np.int64(7), 7),
         ("epsilon", "1", 1.0),
-        ("epsilon", "1e-3", 0.001),
         ("corpus", "20news", "20news"),
-        ("corpus", "true", "true"),
         ("bins", "[0, 1, 2]", (0.0, 1.0, 2.0)),
         ("bins", "1", (1.0,)),
         ("fast", "true", True),
         ("names", "a, b", ["a", "b"]),
-        ("names", "[a]", ["a"]),
     ],
 )
 def test_check_reads(name, given_value, expected):
@@ -90,21 +84,16 @@ def test_check_reads(name, given_value, expected):
     ("name", "value", "reason"),
     [
         ("n", "x", "n: Input should be a valid integer, got 'x'"),
-        ("n", True, "n: Input should be a valid integer, got True"),
         ("epsilon", float("nan"), "should be a finite number"),
         ("corpus", 3, "corpus: Input should be a valid string, got 3"),
-        ("fast", "1", "should be a valid boolean"),
-        ("bins", "a, b", "should be a valid number"),
-        ("names", 1, "should be a valid list"),
         ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
-        ("zzz", "1", "has no parameter 'zzz'. Known:"),
     ],
 )
 def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
-    with pytest.raises(AttnError) as error:
+    with refused() as error:
         Declaration("p", DEFAULTS).check({name: value})
     line = str(error.value)
-    assert reason in line and "\n" not in line
+    assert reason in line
     assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))" in line
 
 
@@ -123,15 +112,12 @@ TAKES = {
         ("n", "0", TAKES, "parameter n: Input should be greater than or equal to 1, got '0'"),
         ("epsilon", "0.02", TAKES, "parameter epsilon: Input should be 0.01 or 0.05, got '0.02'"),
         ("corpus", "snli", TAKES, "parameter corpus: Input should be 'sst' or 'imdb', got 'snli'"),
-        ("bins", "0.5, -0.5", TAKES, "parameter bins: Input should be greater than or equal to 0, got '0.5, -0.5'"),
         ("bins", "", TAKES, "parameter bins: Tuple should have at least 1 item"),
-        ("names", "a, c", TAKES, "parameter names: Input should be 'a' or 'b', got 'a, c'"),
         ("names", "b", {"names": "default"}, "parameter names: Input should be 'a', got 'b'"),
-        ("names", "", {"names": "default"}, "parameter names: List should have at least 1 item"),
     ],
 )
 def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
-    with pytest.raises(AttnError) as error:
+    with refused() as error:
         Declaration("p", DEFAULTS, takes).check({name: value})
     assert str(error.value).startswith(f"page p: {expected}") and "Known: n (int, 3)" in str(error.value)
 
@@ -141,7 +127,7 @@ def test_check_takes_what_a_page_takes():
     assert Declaration("p", DEFAULTS, TAKES).check(values) == values
     assert Declaration("p", DEFAULTS, {"names": "default"}).check({"names": ["a"]}) == {"names": ["a"]}
     names = {"n": 0, "In": []}
-    with pytest.raises(AttnError, match="greater than or equal to 1, got 0"):
+    with refused("greater than or equal to 1, got 0"):
         guard(names, "p", {"n": 1}, n=3)
 
 
@@ -154,15 +140,9 @@ def test_a_value_survives_the_command_line(value):
     assert Declaration("p", {"x": value}).check({"x": str(value)}) == {"x": value}
 
 
-def test_guard_writes_back_the_declared_type():
-    names = {"n": 4, "epsilon": 1, "bins": [0, 1], "In": ["", "n = 3", "# Parameters\nn = 4\n"]}
-    guard(names, "p", n=3, epsilon=0.5, bins=(0.0,))
-    assert names["epsilon"] == 1.0 and names["bins"] == (0.0, 1.0)
-
-
 def test_guard_refuses_an_injected_name():
     names = {"n": 3, "m": 4, "In": ["", "n = 3", "# Parameters\nm = 4\n"]}
-    with pytest.raises(AttnError, match="has no parameter 'm'"):
+    with refused("has no parameter 'm'"):
         guard(names, "p", n=3)
     names["In"] = ["", "n = 3", "m = 4"]  # a reader's own variable, no injected parameter
     guard(names, "p", n=3)
@@ -177,10 +157,11 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
     path = tmp_path / "notebooks" / "bare.md"
     path.parent.mkdir()
     path.write_text(HEAD + "".join(CELL.format(tags=tag, code="n = 1") for tag in tags))
-    with pytest.raises(AttnError, match="page bare: one code cell must be tagged `parameters`"):
+    with refused("page bare: one code cell must be tagged `parameters`"):
         sources.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    assert declaration("bare", tmp_path).defaults == {"n": 1}, "not the first"
+    declares = declaration("bare", tmp_path)
+    assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == ({"n": 1}, {"n": 1}, None, {"n": 2})
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
@@ -263,16 +244,6 @@ page.expect(n == 3, "words of no sentence")"""
     assert "<s " not in (tmp_path / "book.ipynb").read_text()
 
 
-def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
-    write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
-    (written,) = sources.convert_all(tmp_path / "out", tmp_path)
-    cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
-    assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
-    assert sources.declaration(nbformat.read(written, 4), "tiny").defaults == DEFAULTS
-    declares = declaration("tiny", tmp_path)
-    assert (declares.takes, declares.reads, declares.smoke) == ({"n": 1}, None, {"n": 2})
-
-
 def test_execute_with_other_parameters(tmp_path):
     code = "from attn_book.page import glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 x-2 = -3, 4-5')"
     code += "\nimport pandas\npandas.DataFrame({'gap': ['10% (-0.2% to 0.3%) *', '<code>-1</code>']})"
@@ -342,7 +313,7 @@ def test_execute_refuses_before_anything_runs(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     before = sorted(tmp_path.rglob("*"))
     for wrong in ({"m": "1"}, {"n": "many"}, {"n": "0"}):
-        with pytest.raises(AttnError):
+        with refused():
             running.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -356,7 +327,7 @@ def test_execute_replaces_its_own_notebooks_alone_and_says_so_before_the_page_ru
     places = done, tmp_path / "notes.txt", tmp_path / "notes.txt" / "x.ipynb", tmp_path, Path("/proc/x.ipynb")
     for place in places:
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        with pytest.raises(AttnError, match=f"{place} .*--output|cannot write {place}; .*--output"):
+        with refused(f"{place} .*--output|cannot write {place}; .*--output"):
             running.execute("tiny", {}, place, tmp_path)
         assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert running.execute("tiny", {}, done, tmp_path, force=True) == done and "mine" not in done.read_text()
@@ -369,25 +340,25 @@ def edit(path):
     nbformat.write(notebook, path)
 
 
-def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, capsys):
+def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, called):
     for name in ("a/one", "a/two"):
         write_page(tmp_path, name, PARAMETERS, "print(n)")
     for module in (sources, running):
         monkeypatch.setattr(module, "repository", lambda root=None: tmp_path)
     one, two = (tmp_path / "notebooks" / "a" / f"{name}.ipynb" for name in ("one", "two"))
-    assert called(monkeypatch, capsys, "notebooks")[1].split() == [str(one), str(two)]
+    assert called("notebooks")[1].split() == [str(one), str(two)]
     run = nbformat.read(two, 4)  # outputs alone are no work: the same command makes them again
     run.cells[-1].outputs = [nbformat.v4.new_output("stream", text="3")]
     nbformat.write(run, two)
     edit(one)
     mine = one.read_bytes()
-    status, out, errors = called(monkeypatch, capsys, "notebooks")
+    status, out, errors = called("notebooks")
     assert not status and out.split() == [str(two)] and len(errors) == 1 and f"{one} was edited" in errors[0]
     assert one.read_bytes() == mine and not nbformat.read(two, 4).cells[-1].outputs
     done = running.execute("a/two")
     edit(done)
     (one.parent / "broken.ipynb").write_text("{")
-    out = called(monkeypatch, capsys, "clean")[1].splitlines()
+    out = called("clean")[1].splitlines()
     kept = [done, one.parent / "broken.ipynb", one]
     assert sorted(out) == sorted(f"{path} was edited and stays" for path in kept) and all(
         path.exists() for path in kept

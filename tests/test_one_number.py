@@ -2,21 +2,19 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from attn_build.sources import executed, numbers_of
 
-ROOT = Path(__file__).parents[1]
-FRONT = (ROOT / "notebooks" / "index.md").read_text(encoding="utf-8")
+FRONT = (ROOT / "notebooks" / "index.md").read_text()
 FINDINGS = re.findall(r"^\d+\. .*$", FRONT, re.MULTILINE)
 TOLD_OFTEN = {
     "single-state agreement, SST": """
-        index agreement, verdict agreement, one-word agreement_sst, summary agreement, teaching agreement,
-        jain/04-2-1-permutation agree_lstm""",
+        index agreement, verdict agreement, one-word agreement_sst, summary agreement, teaching agreement""",
     "single-state agreement, SST, without context": """
-        teaching agreement_average, jain/04-2-1-permutation agree_average, one-word-controls start_sst""",
+        teaching agreement_average, one-word-controls start_sst""",
     "single-state agreement, SST, untrained": "one-word untrained, one-word-controls untrained",
     "single-state agreement, SST, another training's states": "one-word others, one-word-controls trained_other",
     "single-state agreement, SST, as a table has it": "one-word-controls reads_own, transformer reads_own",
@@ -25,7 +23,8 @@ TOLD_OFTEN = {
         robustness little_sst""",
     "permuting changes IMDB by less than 0.1": """
         index little_imdb, teaching little_imdb, jain/04-2-1-permutation imdb, one-word-controls imdb_lstm""",
-    "own weights change more than permuted ones, SST": "index wins_sst, verdict wins_sst",
+    "own weights change more than permuted ones, SST": "index wins_sst, verdict wins_sst, jain/04-2-1-permutation auc",
+    "own weights change more than permuted ones, AG News": "verdict wins_agnews, jain/04-2-1-permutation auc_agnews",
     "the most attended word is deletion's, AG News": "index names_agnews, verdict names_agnews",
     "the most attended word is deletion's, SST's CNN": "compared cnn_own, verdict names_cnn",
     "a word list's is deletion's, AG News": "index bayes_agnews, verdict bayes_agnews",
@@ -48,8 +47,6 @@ TOLD_OFTEN = {
 """What several pages print -> each page and the name under which it is glued there."""
 MEASURED = {
     "the most attended word is deletion's, SST": "verdict names_sst, compared top_lstm",
-    "oracle attention has an adversary": "jain/06-discussion ideal, verdict ideal",
-    "a far adversary guides worse, at least": "wiegreffe/03-4-guides bad_least, verdict away_least",
 }
 """The same where one page reads a table of five digits."""
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 import sentences
+from conftest import ROOT, refused
 from test_extending import EXPECTED
 
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
-from attn_core.errors import AttnError
 from attn_lab import Run, obtain
 
-ROOT = Path(__file__).parents[1]
 PAGES = sorted(sources.pages(ROOT))
 SOURCES = [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
 
@@ -92,7 +91,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("page", "values", "message"), REFUSED)
 def test_what_a_text_or_a_model_does_not_have_is_refused_in_one_line(page, values, message, monkeypatch):
-    with pytest.raises(AttnError, match=message):
+    with refused(message):
         sentences.run_here(sources.convert(page, ROOT), values, monkeypatch)
 
 
@@ -172,16 +171,3 @@ def test_every_value_that_a_page_glues_is_shown_there():
 
 def parsed(cell: str) -> ast.Module:
     return ast.parse("\n".join(line for line in cell.split("\n") if not re.match(r":[\w-]+:", line)))
-
-
-def test_code_is_no_wider_than_a_screen():
-    """At most 120 characters in modules, tests and the cells of pages; cells of parameters have their own layout."""
-    folders = ("attn_core", "attn_lab", "book", "tests", "benchmarks")
-    modules = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    code = {path.relative_to(ROOT): path.read_text() for path in modules}
-    for path in (ROOT / "notebooks").rglob("*.md"):
-        cells = cells_of(path)
-        code[path.relative_to(ROOT)] = "\n".join(cell for cell in cells if "parameters" not in cell.split("\n")[0])
-    assert len(code) > len(PAGES) + 50
-    wide = [f"{path}: {line.strip()}" for path, text in code.items() for line in text.splitlines() if len(line) > 120]
-    assert not wide, "\n".join(wide)

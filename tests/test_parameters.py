@@ -1,23 +1,19 @@
 """What a page is refused before it runs, what it takes from the archive, and the run that a reader chose."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import sentences
+from conftest import ROOT, refused
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tiny_runs import first_run
 
 from attn_book import page
 from attn_book.yardsticks import live, yardsticks
 from attn_build import sources
-from attn_core.errors import AttnError
 from attn_lab import Run, obtain
 from attn_lab.runs import index, rows, store
 from attn_lab.runs.run import as_dict
 
-ROOT = Path(__file__).parents[1]
 CORRELATION = "jain/04-1-correlation"
 REVIEW = "serrano/01-introduction"
 
@@ -36,27 +32,23 @@ def settled(name: str, **values: object) -> dict:
         (CORRELATION, {"encoder": "gru"}, "stored for this page: encoder average, cnn, lstm", "han_rnn"),
         (CORRELATION, {"corpus": "yahoo"}, "stored for this page: corpus 20news, agnews", "amazon"),
         (CORRELATION, {"seed": 3}, "seed 10, 50, 257", "indomain"),
-        (CORRELATION, {"seed": "010"}, "seed: Input should be a valid integer, got '010'", "8"),
         (REVIEW, {"document": 99_999}, "among the 516 stored texts, 0 to 515; got 99999", "Traceback"),
-        (REVIEW, {"document": -1}, "greater than or equal to 0", "stored texts"),
-        ("jain/04-2-2-adversarial", {"epsilon": 1.5}, "should be less than 1", "stored"),
         ("jain/06-discussion", {"top": 1.0}, "top: Input should be less than 1", "stored"),
         (REVIEW, {"encoder": "flan_none"}, "document is a place among the 20 stored texts, 0 to 19; got 431", "Trace"),
         ("jain/04-2-1-permutation", {"corpus": "snli"}, "stored for this page: corpus 20news, agnews", "To train it"),
-        ("jain/04-2-1-permutation", {"encoder": "minilm"}, "stored for this page: encoder average", "To train it"),
     ],
 )
 def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, values, holds, lacks):
-    with pytest.raises(AttnError) as error:
+    with refused() as error:
         settled(name, **values)
     line = str(error.value)
-    assert holds in line and lacks not in line and "\n" not in line
+    assert holds in line and lacks not in line
 
 
 def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
     for name, where in ((CORRELATION, r"cpu \(x86_64\)"), ("transformer", "NVIDIA H100 80GB HBM3")):
         message = rf"To train it \(about \d+ min on {where}\): python -m attn_core run --corpus sst .*--seed 3$"
-        with pytest.raises(AttnError, match=message):
+        with refused(message):
             settled(name, seed=3)
 
 
@@ -72,19 +64,6 @@ def test_a_stored_model_is_read_and_one_of_generated_texts_may_be_trained():
     assert settled(CORRELATION, seed=50) == {"seed": 50}
     assert settled(CORRELATION, encoder="transformer") == {"encoder": "transformer"}
     assert settled(CORRELATION, corpus="planted") == {"corpus": "planted"}
-
-
-def test_parameters_in_peoples_words():
-    said = page.in_text({"corpus": "sst", "encoder": "average", "epsilon": 0.050, "seed": 10, "bins": [1]})
-    assert said == {
-        "corpus": "SST",
-        "encoder": "no context",
-        "an_encoder": "an encoder without context",
-        "the_encoder": "the encoder without context",
-        "epsilon": "0.05",
-        "seed": 10,
-    }
-    assert page.in_text({"corpus": "mine", "encoder": "gated"})["an_encoder"] == "a gated"
 
 
 def test_the_chosen_run_is_a_row_of_its_own_and_nothing_at_the_defaults(monkeypatch):
@@ -111,7 +90,7 @@ def test_any_epsilon_is_computed_and_none_replaced():
 def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figure(monkeypatch, capsys):
     """In place of a training: the record of a stored model under the name of one that is not, with forty texts."""
     run = Run("sst", seed=3)
-    like = obtain(first_run("sst"))
+    like = obtain(Run("sst"))
     record = like.record | {"key": run.key, "run": as_dict(run)}
     rows.save(store.cache_store(), record, like.traces.take(range(40)))
     elsewhere = Run("planted")  # among the numbers of no page that did not ask for it

@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import plain
 import pytest
-from conftest import KINDS, toy_traces
-from test_adversarial import one
+from conftest import KINDS, one, toy_traces
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.permutation import permutation
 
@@ -51,26 +49,3 @@ def test_draws_are_uniform_permutations():
     assert len(counts) == 6
     expected = len(order) / 6
     assert ((counts - expected) ** 2 / expected).sum() < 25.7
-
-
-def test_uniforms_and_normals_have_the_right_moments():
-    doc_id, offsets = np.arange(500), np.arange(501) * 20
-    uniform = random.uniforms(1, "starts", doc_id, offsets, 4)
-    assert uniform.min() > 0 and uniform.max() < 1
-    assert uniform.mean() == pytest.approx(0.5, abs=0.006) and uniform.var() == pytest.approx(1 / 12, rel=0.03)
-    normal = random.normals(1, "starts", doc_id, offsets, 4)
-    assert normal.mean() == pytest.approx(0, abs=0.02) and normal.std() == pytest.approx(1, rel=0.02)
-    correlations = np.corrcoef(normal.reshape(4 * 500, 20).T) - np.eye(20)
-    assert np.abs(correlations).max() < 0.12  # tokens of a document; 4.5 standard errors
-    assert np.abs(np.corrcoef(normal) - np.eye(4)).max() < 0.05  # repetitions
-
-
-def test_purposes_and_documents_have_streams_of_their_own():
-    doc_id, offsets = np.array([0, 1]), np.array([0, 50, 100])
-    first, second = (random.uniforms(0, purpose, doc_id, offsets)[0] for purpose in ("starts", "shuffle"))
-    assert len(np.unique(np.concatenate([first, second]))) == 200
-
-
-def test_no_draw_is_refused():
-    with pytest.raises(AttnError, match="from 1"):
-        permutation(toy_traces((2, 3)), count=0)

@@ -3,14 +3,12 @@
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import toy_traces
+from conftest import ROOT, refused, toy_traces
 
 from attn_book import play
-from attn_core.errors import AttnError
 from attn_core.experiments.adversarial import ceiling
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.removal import removals
@@ -19,14 +17,10 @@ from attn_core.traces import sigmoid
 from attn_lab import Run, obtain
 from attn_lab.more.piecewise import SENTENCE
 from attn_lab.more.single_state import single_state_agreement
-from attn_lab.runs import index, sentence, store
+from attn_lab.runs import index, sentence
 from benchmarks.readings import SENTENCES, look
 
-SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
-STORE = store.find_archive()
-needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
-)
+SCRIPT = ROOT / "book" / "_static" / "core.js"
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
@@ -50,38 +44,24 @@ def sentences(traces) -> list[dict]:
 TOY = toy_traces(lengths=(1, 2, 3, 4, 6, 9, 14) * 6, seed=4)
 
 
-@node
-def test_outputs_are_those_of_the_package():
-    np.testing.assert_allclose(in_node("data.map(d => attn.output(d, d.a))", sentences(TOY)), TOY.p, atol=1e-9)
-
-
-@node
-def test_each_word_alone_says_what_the_package_has_it_say():
-    agree = "data.map(d => attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length)"
-    np.testing.assert_allclose(
-        in_node(agree, sentences(TOY)), single_state_agreement(TOY)["single_state_agreement"], atol=1e-12
-    )
-
-
-@node
-@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
-def test_the_farthest_attention_is_the_exact_one(epsilon):
-    found = in_node(f"data.map(d => attn.jsd(d.a, attn.optimal(d, {epsilon})))", sentences(TOY))
-    np.testing.assert_allclose(found, exact(TOY, epsilon)["jsd_exact"], atol=1e-6)
-
-
-@node
-def test_no_attention_lies_beyond_the_ceiling():
-    np.testing.assert_allclose(in_node("data.map(d => attn.ceiling(d.a))", sentences(TOY)), ceiling(TOY), atol=1e-9)
+AGREE = "attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length / d.a.length"
 
 
 @node
 @pytest.mark.parametrize(
-    "call, expected",
-    [("[0.5, 0.3, 0.2], 0, 0.75", [0.75, 0.15, 0.1]), ("[1, 0, 0], 0, 0.4", [0.4, 0.3, 0.3]), ("[1], 0, 2", [1])],
+    "of_a_sentence, expected",
+    [
+        ("attn.output(d, d.a)", TOY.p),
+        (AGREE, single_state_agreement(TOY)["single_state_agreement"]),
+        ("attn.ceiling(d.a)", ceiling(TOY)),
+        ("attn.moved([0.5, 0.3, 0.2], 0, 0.75)", [[0.75, 0.15, 0.1]] * len(TOY)),
+        ("attn.moved([1, 0, 0], 0, 0.4)", [[0.4, 0.3, 0.3]] * len(TOY)),
+        ("attn.moved([1], 0, 2)", [[1]] * len(TOY)),
+        *((f"attn.jsd(d.a, attn.optimal(d, {e}))", exact(TOY, e)["jsd_exact"]) for e in (0.01, 0.05, 0.2)),
+    ],
 )
-def test_moving_a_weight_keeps_the_others_in_proportion(call, expected):
-    np.testing.assert_allclose(in_node(f"attn.moved({call})"), expected)
+def test_what_is_computed_of_a_sentence_is_the_packages(of_a_sentence, expected):
+    np.testing.assert_allclose(in_node(f"data.map(d => {of_a_sentence})", sentences(TOY)), expected, atol=1e-6)
 
 
 @node
@@ -174,7 +154,6 @@ def outputs_of(text: str, encoder: str, way: str) -> np.ndarray:
 
 
 @node
-@needs_model
 @each_reading
 def test_an_erased_words_weight_goes_to_the_others(text, encoder):
     attention, contribution, bias = whole(text, encoder)
@@ -185,7 +164,6 @@ def test_an_erased_words_weight_goes_to_the_others(text, encoder):
 
 
 @node
-@needs_model
 @each_reading
 def test_a_deleted_word_is_not_read(text, encoder):
     for gone, found in enumerate(outputs_of(text, encoder, "deleted")):
@@ -195,7 +173,6 @@ def test_a_deleted_word_is_not_read(text, encoder):
 
 
 @node
-@needs_model
 @each_reading
 def test_what_is_said_of_shuffles_is_that_of_its_permutations(text, encoder):
     reading = play.readings(text)[encoder]
@@ -212,7 +189,6 @@ def test_what_is_said_of_shuffles_is_that_of_its_permutations(text, encoder):
 
 
 @node
-@needs_model
 def test_a_deleted_word_gets_no_weight_by_a_shuffle():
     permuted = "data.w.map((_, t) => attn.permuted(attn.deleted(data, t), attn.stream(1)))"
     assert not np.diag(in_node(permuted, play.readings(PLAYED[0])["lstm"])).any()
@@ -222,11 +198,10 @@ def test_a_deleted_word_gets_no_weight_by_a_shuffle():
 
 
 def test_another_sentence_is_refused_in_one_line():
-    with pytest.raises(AttnError, match="is not stored; name one of"):
+    with refused("is not stored; name one of"):
         play.widget("move", ["a film that nobody stored"])
 
 
-@needs_model
 @pytest.mark.parametrize("text", SENTENCES)
 def test_a_stored_sentence_is_as_the_models_read_it(text):
     words, _, traces = sentence.sentence_traces(text)
@@ -250,10 +225,9 @@ def test_the_picture_of_a_stored_sentence_says_what_shuffling_does(text):
         np.testing.assert_allclose(reading["alone"], sigmoid(reading["b"] + contribution), atol=1e-3)
 
 
-@needs_model
 def test_the_model_without_context_is_the_archived_run():
     """In the run's stored texts each word has the contribution that is kept of it; rare words have none here."""
-    stored, run = play.stored()["average"], Run("sst", "average", seed=10, vectors="indomain-300")
+    stored, run = play.stored()["average"], Run("sst", "average", seed=10)
     traces = obtain(run).traces
     assert stored["key"] == run.key
     assert traces.bias[0] == pytest.approx(stored["b"], abs=1e-3)
@@ -280,7 +254,6 @@ TEXTS = (
 
 
 @node
-@needs_model
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_model_in_the_page_reads_as_torch_does(text, tmp_path):
     script = sentence.write_reader(tmp_path)

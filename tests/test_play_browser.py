@@ -2,10 +2,10 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from attn_book import figures, play
 from attn_book.page import PARTS
@@ -13,19 +13,14 @@ from attn_build import build
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
-from attn_lab.runs import sentence, store
+from attn_lab.runs import sentence
 
-ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
-STORE = store.find_archive()
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"),
-]
-STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
+pytestmark = pytest.mark.browser
+STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text())
 SENTENCES = ["film was not good", "not one dull moment"]
 ODD = "People read praise."
-ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
+ERASED = ["too long and too loud yet strangely moving", "this is not a good film"]
 THREE = "dull yet charming"
 TILES = {
     "pieces": ["dull", ",", "."],
@@ -66,7 +61,7 @@ def place(tmp_path_factory):
         play.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
         figures.show(figures.sheet()[0], "tiles", "A title", "A caption.", "A picture.")
         play.widget("tiles", [], "", figure="fig-tiles", tiles=TILES)
-    (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
+    (folder / "page.html").write_text(HEAD + "\n".join(shown))
     return folder / "page.html"
 
 
@@ -368,7 +363,7 @@ def test_without_a_script_every_element_has_its_picture(page, place):
 
 @pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
 def test_every_element_of_the_built_book_lives(chromium):
-    playing = [path for path in sorted(HTML.rglob("*.html")) if 'class="attn-play"' in path.read_text(encoding="utf-8")]
+    playing = [path for path in sorted(HTML.rglob("*.html")) if 'class="attn-play"' in path.read_text()]
     assert len(playing) >= 5, "front page, 1, 4, and one of each paper"
     for path in playing:
         chromium.open(path)
@@ -382,7 +377,7 @@ def test_no_script_declares_names_of_the_whole_page(chromium, place):
     """Each but core.js stands there twice: names that were declared would collide."""
     twice = '<script src="rows.js"></script><script src="code.js"></script>' + str(PARTS.picker({}, {}))
     page = place.with_name("scripts.html")
-    page.write_text(HEAD + twice + twice, encoding="utf-8")
+    page.write_text(HEAD + twice + twice)
     chromium.open(page)
     names = chromium.js(
         """(() => {

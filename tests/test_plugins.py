@@ -2,17 +2,12 @@
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import nbformat
 import pytest
-from tiny_runs import called
+from conftest import ROOT, python
 
 from attn_build import sources
-
-ROOT = Path(__file__).parents[1]
 
 
 def page_cell(tag):
@@ -27,7 +22,7 @@ def plugins(tmp_path, monkeypatch):
     """A data set and an encoder, in two files that $ATTN_PLUGINS names."""
     files = {"data": "corpus", "net": "encoder"}
     for name, tag in files.items():
-        (tmp_path / f"{name}.py").write_text(page_cell(tag), encoding="utf-8")
+        (tmp_path / f"{name}.py").write_text(page_cell(tag))
     monkeypatch.setenv("ATTN_PLUGINS", os.pathsep.join(str(tmp_path / f"{name}.py") for name in files))
 
 
@@ -41,9 +36,7 @@ def test_a_page_knows_them(plugins, tmp_path):
         nbformat.v4.new_code_cell("from attn_lab import Run\nprint(Run('weather', 'gated').family)"),
     ]
     nbformat.write(notebook, source)
-    command = [sys.executable, "-m", "papermill", str(source), str(page), "--cwd", str(ROOT), "--no-progress-bar"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    python("-m", "papermill", source, page, "--cwd", ROOT, "--no-progress-bar")
     assert nbformat.read(page, as_version=4).cells[-1].outputs[0].text == "text\n"
 
 
@@ -56,9 +49,9 @@ def test_a_page_knows_them(plugins, tmp_path):
         ("wrong.py", "import attn_lab.nothing", "could not be loaded: ModuleNotFoundError"),
     ],
 )
-def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, capsys, name, text, told):
+def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, name, text, told, called):
     if text is not None:
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_text(text)
     monkeypatch.setenv("ATTN_PLUGINS", str(tmp_path / name))
-    status, _, lines = called(monkeypatch, capsys, "corpora")
+    status, _, lines = called("corpora")
     assert status == 2 and len(lines) == 1 and "ATTN_PLUGINS" in lines[0] and name in lines[0] and told in lines[0]

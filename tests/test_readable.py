@@ -6,8 +6,8 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(__file__).parents[1]
 PACKAGES = ("attn_core", "attn_lab", "book/attn_book", "book/attn_build")
 
 DENSITY = 11
@@ -96,7 +96,7 @@ def measures(folder: Path) -> dict:
     count = lines = packed = vague = 0
     dense = []
     for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text()
         tokens = code_tokens(text)
         file_lines = len({token.start[0] for token in tokens})
         count += len(tokens)

@@ -3,20 +3,20 @@
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from IPython.display import HTML
 
 from attn_book import tables
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
 
-SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
+SCRIPT = ROOT / "book" / "_static" / "rows.js"
 
 
 def test_rows_link_to_pages_that_exist():
-    known = sources.pages(Path(__file__).parents[1])
+    known = sources.pages(ROOT)
     assert {page for page in reported("tolerances")["page"].dropna()} <= set(known)
 
 
@@ -54,7 +54,7 @@ ACT = """(() => {
 def test_a_browser_sorts_and_filters(tmp_path, chromium):
     table = tables.rows({"data set": True, "here": False}, [("SST", "0.30"), ("IMDB", "0.10"), ("SST", "0.20")]).data
     text = f"<!doctype html><body>{table}<script>{SCRIPT.read_text()}</script>"
-    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    (tmp_path / "page.html").write_text(text)
     chromium.open(tmp_path / "page.html")
     assert chromium.js(ACT) == [["0.20", "0.30"], "2 of 3 rows", "ascending", 3]
 
@@ -88,9 +88,3 @@ def test_a_long_table_is_turned_over_and_searched_and_whole_without_scripts(tmp_
         assert chromium.js("document.querySelectorAll('noscript tbody tr').length") == 120, "all without scripts"
     finally:
         chromium.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
-@pytest.mark.parametrize("sheet", sorted(SCRIPT.parent.glob("*.css")), ids=lambda path: path.name)
-def test_no_block_of_a_style_sheet_is_left_open(sheet):
-    text = sheet.read_text(encoding="utf-8")
-    assert text.count("{") == text.count("}")

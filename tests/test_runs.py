@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,15 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, first_run, pack_run, tiny
+from conftest import python, refused
+from tiny_runs import TINY, pack_run, tiny
 
-from attn_core.errors import AttnError
 from attn_core.training import Trained
 from attn_lab.runs import compute, packing, store, upkeep
 from attn_lab.runs.packing import compared_with
 from attn_lab.runs.results import AbsentRun, obtain
 from attn_lab.runs.run import BOUNDS, SEEDS, Run, as_dict, from_dict
-from attn_lab.runs.sweep import read_grid
 
 
 def test_key_reads_every_field_and_no_default():
@@ -50,7 +48,7 @@ def test_key_reads_every_field_and_no_default():
 def test_a_number_lies_within_its_bounds(name):
     least, most = BOUNDS[name]
     for value in (least - 1, most * 2, float("nan"), True, str(least), [least]):
-        with pytest.raises(AttnError, match=f"^{name} must be a "):
+        with refused(f"^{name} must be a "):
             Run("planted", **{name: value})
 
 
@@ -75,7 +73,7 @@ def test_how_much_of_a_run_is_kept():
         Run("sst", vectors="indomain-300"): "summary",
         Run("snli", "average"): "first seed",
         Run("snli", seed=SEEDS[4]): "further",
-        first_run("amazon", "han_rnn"): "first seed",
+        Run("amazon", "han_rnn"): "first seed",
         tiny(50): "judged",
         tiny(): "judged",
     }
@@ -97,18 +95,18 @@ def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
     kept = [set(compute.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
     assert [len(ids) for ids in kept] == [4, 10, 20] and kept[0] < kept[1] < kept[2]
     assert compute.reduced(data, 0.1).splits["test"] is data.splits["test"]
-    assert obtain(tiny(fraction=0.5), progress=False).record["n_train"] == 40
+    assert obtain(tiny(fraction=0.5)).record["n_train"] == 40
 
 
 def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
-    first = obtain(tiny(), progress=False)
+    first = obtain(tiny())
     assert obtain(tiny()).source == "cache"
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "other"))
-    again = obtain(tiny(), progress=False)
+    again = obtain(tiny())
     np.testing.assert_array_equal(first.traces.score, again.traces.score)
     np.testing.assert_array_equal(first.traces.leave_one_out, again.traces.leave_one_out)
     assert first.record["auc"] == again.record["auc"]
-    other = obtain(tiny(seed=50), progress=False)
+    other = obtain(tiny(seed=50))
     assert (other.traces.score != first.traces.score).any()
 
 
@@ -130,28 +128,15 @@ def test_who_comes_second_takes_what_the_first_trains(monkeypatch):
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     run = tiny()
-    first = compute.compute(run, progress=False)
+    first = compute.compute(run)
     others = compute.inputs_of(tiny(seed=50))
     other = dataclasses.replace(others[0], fingerprint="0" * 64)
     monkeypatch.setattr(compute, "inputs_of", lambda run: (other, others[1], {**others[2], "data": "0" * 64}))
-    again = compute.compute(run, progress=False)
+    again = compute.compute(run)
     assert "trained on other data or vectors" in capsys.readouterr().err
     assert again.record["seconds"]["train"] != first.record["seconds"]["train"]
-    assert compute.compute(run, progress=False).record["seconds"]["train"] == again.record["seconds"]["train"]
+    assert compute.compute(run).record["seconds"]["train"] == again.record["seconds"]["train"]
     assert capsys.readouterr().err == ""
-
-
-def test_an_unwritable_weights_folder_leaves_no_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(store.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(AttnError, match="cannot write to .*disk full.*ATTN_CACHE"):
-        store.write_weights("toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
-    assert list((tmp_path / "cache" / "weights").iterdir()) == []
-
-
-def test_grid(tmp_path):
-    grid = tmp_path / "grid.yml"
-    grid.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
-    assert read_grid(grid) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
 
 
 KILLED_SWEEPS = """
@@ -164,9 +149,9 @@ from attn_lab.runs.sweep import sweep
 
 torch.set_num_threads(1)
 runs = [Run("planted", encoder="average", seed=seed, epochs=1, options={options}) for seed in range(1000)]
-sweep(runs[:1], progress=False)  # everything imported, before the forks
+sweep(runs[:1])  # everything imported, before the forks
 start = time.perf_counter()
-sweep(runs[1:4], progress=False)
+sweep(runs[1:4])
 one = min((time.perf_counter() - start) / 3, 0.3)  # seconds a run takes on this machine, now
 folder, rng, seen = store.cache_store(), random.Random(0), set()
 kills = 0
@@ -174,7 +159,7 @@ while kills < {times} or len(seen) <= 8:  # fewer would say nothing: a busy mach
     kills += 1
     child = os.fork()
     if child == 0:
-        sweep(runs, progress=False)
+        sweep(runs)
         os._exit(0)
     time.sleep(one * rng.uniform(1, 12))
     os.kill(child, signal.SIGKILL)
@@ -198,8 +183,7 @@ def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
     """The sweep is killed at random moments; what was whole stays whole, and the rest can be finished."""
     times = 10 if os.environ.get("ATTN_FAULTS") else 4
     script = KILLED_SWEEPS.replace("{options}", repr(TINY)).replace("{times}", str(times))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
+    python("-c", script)
 
 
 def test_what_a_run_is_compared_with():
@@ -217,8 +201,8 @@ def test_what_a_run_is_compared_with():
 
 def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys):
     first, other = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (10, 50))
-    obtain(first, progress=False)
-    traces = obtain(other, progress=False).traces
+    obtain(first)
+    traces = obtain(other).traces
     table, notes = packing.beside(other, traces)
     upkeep.remove(store.cache_store(), first.key)
     again, same = packing.beside(other, traces)
@@ -234,7 +218,7 @@ def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(mo
     for selection in ("dev", "test"):
         first, other = (Run("planted", seed=seed, epochs=1, selection=selection, options=TINY) for seed in (10, 50))
         for run in (first, other):
-            obtain(run, progress=False)
+            obtain(run)
             pack_run(run)
         packed = store.read(store.archive_folder(), other.key)
         assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
@@ -248,8 +232,8 @@ def test_few_words_are_trained_by_one_thread_whatever_else_the_machine_does():
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        assert compute.compute(tiny(), progress=False, fresh=True).record["threads"] == 1
-        _, training = compute.trained(tiny(), compute.inputs_of(tiny()), progress=False, fresh=True, few=10)
+        assert compute.compute(tiny(), fresh=True).record["threads"] == 1
+        _, training = compute.trained(tiny(), compute.inputs_of(tiny()), fresh=True, few=10)
         assert training["threads"] == torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import KINDS, kinds, plainly, toy_traces
-from test_adversarial import one
+from conftest import KINDS, kinds, one, plainly
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.search import paper_diversity, search, select
 from attn_core.measures import jsd
@@ -42,17 +40,6 @@ def test_search_has_the_same_bits_alone_and_in_company(kind, hidden):
     assert np.abs(search(traces, steps=40, seed=1) - together).max() > 0.01
 
 
-def test_padding_follows_the_length_of_a_document_alone():
-    from attn_core.fast.search import blocks
-
-    n, padded = np.arange(1, 5000), np.zeros(4999, int)
-    for rows, length in blocks(n, 20_000, 1, 1):
-        assert len(rows) == 1 or len(rows) * length <= 20_000 and not padded[rows].any()
-        padded[rows] = length
-    assert (padded >= n).all() and (padded <= 1.35 * n + 1).all() and len(np.unique(padded)) < 30
-    assert {length for _, length in blocks(np.array([7, 3000]), 20_000, 1, 1)} == {*padded[[6, 2999]]}
-
-
 @pytest.mark.parametrize("objective", ["jsd", "kl"])
 def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_as_they_were(objective):
     import torch
@@ -61,20 +48,6 @@ def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_
     found = search(one([0.25, 0.5, 0.25], [60, 50, 40]), steps=20, starts=starts, objective=objective)
     assert np.isfinite(found).all() and found.sum(axis=1) == pytest.approx(1)
     assert torch.get_num_threads() == before
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"objective": "tvd"}, "known: jsd, kl"),
-        ({"k": 0}, "k must be a whole number from 1"),
-        ({"steps": -1}, "steps must be a whole number from 0"),
-        ({"starts": np.zeros((5, 2))}, r"\(5, 3\)"),
-    ],
-)
-def test_bad_search_options_are_named(options, message):
-    with pytest.raises(AttnError, match=message):
-        search(toy_traces((3,)), **options)
 
 
 def test_select_by_hand():

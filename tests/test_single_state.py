@@ -1,11 +1,10 @@
 """One word alone: agreement, invariance, uniform weights, the permutation test's closed form, against plain forms."""
 
-from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
 import pytest
-from conftest import toy_pairs, toy_traces
+from conftest import one, toy_pairs, toy_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import documents
@@ -30,15 +29,13 @@ def test_words_of_other_texts(classes):
 
 def test_by_hand():
     """Bias 0, contributions 1, 1, -3 and weights 0.5, 0.3, 0.2: the logit is 0.2, two of three tokens agree."""
-    traces = toy_traces(lengths=(3,))
-    traces = replace(traces, score=np.log([1, 0.6, 0.4]), bias=np.zeros(1))
-    row = single_state_agreement(replace(traces, contribution=np.array([[1.0], [1.0], [-3.0]]))).iloc[0]
+    row = single_state_agreement(one([0.5, 0.3, 0.2], [1.0, 1.0, -3.0])).iloc[0]
     assert (
         row["single_state_agreement"] == pytest.approx(2 / 3)
         and row["attention_invariant"] == 0
         and row["flips_under_uniform"] == 1
     )
-    row = single_state_agreement(replace(traces, contribution=np.array([[1.0], [2.0], [0.5]]))).iloc[0]
+    row = single_state_agreement(one([0.5, 0.3, 0.2], [1.0, 2.0, 0.5])).iloc[0]
     assert (row["single_state_agreement"], row["attention_invariant"], row["flips_under_uniform"]) == (1, 1, 0)
     assert single_state_agreement(toy_traces(classes=3))["permutation_expected"].isna().all()
 

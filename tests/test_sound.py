@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.stats
-from conftest import toy_traces
+from conftest import ROOT, python, refused, toy_traces
 from scipy.spatial.distance import jensenshannon
 from sklearn.metrics import accuracy_score
 
@@ -30,7 +30,7 @@ from attn_lab.runs import store, upkeep
 
 pytestmark = pytest.mark.faults
 SEED = os.environ.get("ATTN_SEED", "0")
-DATA = Path(__file__).parents[1] / "data"
+DATA = ROOT / "data"
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 
@@ -142,6 +142,11 @@ def test_what_is_handed_in_gives_the_outside_answer_or_one_line(name):
     "call",
     [
         lambda: attn_core.search(TRACES, k=1.5),
+        lambda: attn_core.search(TRACES, k=0),
+        lambda: attn_core.search(TRACES, objective="tvd"),
+        lambda: attn_core.search(TRACES, steps=-1),
+        lambda: attn_core.search(TRACES, starts=np.zeros((5, 2))),
+        lambda: attn_core.permutation(TRACES, count=0),
         lambda: attn_core.search(TRACES, penalty=np.nan),
         lambda: attn_core.removal(TRACES, rankings="attention"),
         lambda: attn_core.permutation(TRACES, seed=None),
@@ -150,7 +155,7 @@ def test_what_is_handed_in_gives_the_outside_answer_or_one_line(name):
     ],
 )
 def test_options_that_mean_nothing_are_one_line(call):
-    with pytest.raises(AttnError):
+    with refused():
         call()
 
 
@@ -165,7 +170,7 @@ def test_rows_are_counted_from_the_end_masked_or_none():
 
 @pytest.mark.parametrize("name", ["my corpus", "..", "a/b", "a\nb", "x" * 101, ""])
 def test_a_name_that_cannot_name_a_file_is_refused(name):
-    with pytest.raises(AttnError, match="cannot name a file"):
+    with refused("cannot name a file"):
         register_corpus(SimpleNamespace(name=name), lambda: None)
 
 
@@ -293,10 +298,8 @@ except AttnError as error:
 @pytest.mark.parametrize("name", MADE)
 def test_a_bomb_is_refused_soon_and_before_it_grows(name, tmp_path):
     path = tmp_path / name
-    subprocess.run([sys.executable, "-c", MAKE + MADE[name], path], check=True)
-    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=False)
-    assert done.stdout, done.stderr
-    size, seconds, megabytes = map(float, done.stdout.split())
+    python("-c", MAKE + MADE[name], path)
+    size, seconds, megabytes = map(float, python("-c", READ, path).split())
     assert size <= 100_000
     assert seconds <= 2
     assert megabytes <= 300

@@ -3,9 +3,7 @@
 import gzip
 import json
 import re
-import sqlite3
 import zipfile
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,14 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
+from conftest import refused, toy_traces
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import attn_lab
 from attn_core.errors import AttnError
-from attn_core.models.encoders import Average
 from attn_core.tracing import inputs
 from attn_lab.cli import app
 from attn_lab.cli.pages import outputs
@@ -99,25 +96,17 @@ def packed(path: Path) -> Path:
     return path
 
 
-def database(path: Path) -> Path:
-    with closing(sqlite3.connect(path)) as file:
-        BASE.to_sql("texts", file, index=False)
-    return path
-
-
 def lines(table: pd.DataFrame, separator: str) -> str:
     return "\n".join([separator.join(table), *(separator.join(row) for row in table.to_numpy())]) + "\n"
 
 
 SAME = {
     "an index of numbers that come twice": lambda f: numbered(f / "a.parquet", [i % 7 for i in range(60)]),
-    "an index of names": lambda f: numbered(f / "a.parquet", pd.Index([f"doc-{i}" for i in range(60)], name="id")),
     "blanks around labels": lambda f: numbered(f / "a.parquet", range(60), label=BASE["label"] + "  "),
-    "a category": lambda f: numbered(f / "a.parquet", range(60), label=BASE["label"].astype("category")),
     "an ending in capitals": lambda f: write(BASE, f / "A.CSV"),
     "columns in other case": lambda f: write(BASE.rename(columns={"text": " Text", "label": "LABEL"}), f / "a.csv"),
     "semicolons": lambda f: text_file(f / "a.csv", lines(BASE, ";")),
-    "bars": lambda f: text_file(f / "a.csv", lines(BASE, "|")),
+    "tabs, and one in a name": lambda f: text_file(f / "a.csv", lines(BASE.assign(**{"a\tb": "x"}), ",")),
     "tabs in a .csv": lambda f: text_file(f / "a.csv", lines(BASE, "\t")),
     "a mark of byte order": lambda f: text_file(f / "a.csv", lines(BASE, ","), "utf-8-sig"),
     "UTF-16": lambda f: text_file(f / "a.csv", lines(BASE, ","), "utf-16"),
@@ -151,8 +140,6 @@ def test_a_quotation_mark_in_a_tsv_is_text(tmp_path):
     table.loc[3, "text"] = '"' + table.loc[3, "text"]
     table.loc[7, "text"] += '"'
     assert outcome(text_file(tmp_path / "a.tsv", lines(table, "\t"))) == outcome(table)
-    written = table.assign(text=table["text"] + ' and "so"')
-    assert outcome(write(written, tmp_path / "b.tsv")) == outcome(written)
 
 
 def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
@@ -178,14 +165,12 @@ REFUSED = {
     "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
     "a list": (lambda f: ["a text"], "a table is a DataFrame, or a file of one, and no list"),
     "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
-    "mappings": (lambda f: numbered(f / "a.parquet", range(60), text=[{"a": 1}] * 60), "'text' holds lists"),
     "a name twice in JSON": (
         lambda f: text_file(f / "a.jsonl", '{"text": "a", "text": "b"}\n'),
         "two values of one name",
     ),
     "a workbook": (lambda f: packed(f / "a.csv"), "no text but a workbook"),
     "Parquet": (lambda f: numbered(f / "a.parquet", range(60)).rename(f / "a.csv"), "no text but a workbook"),
-    "a database": (lambda f: database(f / "a.csv"), "no text but a workbook"),
     "lists without end": (lambda f: text_file(f / "a.json", "[" * 100_000), "RecursionError"),
     "half of the bytes": (lambda f: text_file(f / "a.csv", "text,label\nпривет мир,да\n", "cp1251"), "neither UTF-8"),
     "no column": (lambda f: write(BASE.rename(columns={"text": "review"}), f / "a.csv"), "lacks the column 'text'; it"),
@@ -210,10 +195,10 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_will_not_do_is_refused_in_a_line(tmp_path, name):
     make, message = REFUSED[name]
-    with pytest.raises(AttnError, match=re.escape(message)) as error:
+    with refused(re.escape(message)) as error:
         cleaned(make(tmp_path))
     told = str(error.value).replace(str(tmp_path), "")
-    assert "\n" not in told and len(told) <= 200
+    assert len(told) <= 200
 
 
 # ---- cleaning --------------------------------------------------------------------------------------------------------
@@ -235,7 +220,7 @@ def test_what_is_left_out_is_counted_and_strict_refuses_it(tmp_path):
     assert str(texts).startswith(
         "116 texts; 3 empty, 3 duplicates, 1 of rare classes dropped; classes bad 51 : good 49 %; split train 57"
     )
-    with pytest.raises(AttnError, match="row 4 is the first of 3 empty"):
+    with refused("row 4 is the first of 3 empty"):
         cleaned(untidy(), strict=True)
     text_file(
         tmp_path / "a.csv",
@@ -264,7 +249,7 @@ def test_classes_that_may_be_meant_otherwise_are_said_and_strict_refuses_them(ki
     table = films(120)
     table["label"] = change(table["label"])
     assert told in str(cleaned(table))
-    with pytest.raises(AttnError, match=re.escape(told)):
+    with refused(re.escape(told)):
         cleaned(table, strict=True)
 
 
@@ -283,20 +268,14 @@ def test_the_words_of_a_text_and_those_that_train_does_not_hold_are_counted():
     assert texts.notes == ["3.0 words a text, 33% of those of test are not in train"]
 
 
-def test_texts_of_just_the_most_words_are_not_cut():
-    rows = films(60)
-    rows.loc[[0, 1], "text"] = [" ".join(["good"] * count) for count in (400, 401)]
-    texts = cleaned(rows)
-    assert sorted(map(len, words_of(texts).values()))[-2:] == [400, 400]
-    assert [note for note in texts.notes if "cut" in note] == ["1 cut after 400 words"]
-
-
 def test_what_the_texts_are_is_said():
     table = films(100, length=2)
     table.loc[[0, 99], "text"] = ["so " * 401 + end for end in ("good", "bad")]
     table.loc[1, "text"] = "!" * 30_000
+    table.loc[2, "text"] = " ".join(["good"] * 400)
     texts = cleaned(table.assign(split=["train"] * 40 + ["dev"] * 20 + ["test"] * 40))
-    assert len(words_of(texts)[2]) <= 200
+    words = words_of(texts)
+    assert len(words[2]) <= 200 and len(words[3]) == 400
     assert texts.notes[0] == "2 cut after 400 words"
     assert texts.notes[2] == "2 equal in the words that are read, in two splits"
 
@@ -310,7 +289,7 @@ def test_texts_without_blanks_are_told_and_cut_by_the_readers_tokenizer(words):
     assert "no blanks between words" in texts.notes[-1]
     texts = cleaned(table)
     assert words_of(texts, lambda text: [*words, text[-3:]])[1][:3] == words and len(texts.notes) == 1
-    with pytest.raises(AttnError, match="row 1 has no words"):
+    with refused("row 1 has no words"):
         words_of(texts, lambda text: [])
 
 
@@ -350,7 +329,7 @@ def test_parts_are_each_tested_once_and_others_are_refused():
         assert not set(split["train"].index) & set(split["test"].index)
     wrong = [({"fold": fold}, "3 to 10 parts, each tested once") for fold in (1, 2, 11, -1)]
     for options, message in (*wrong, ({"fold": 5, "split": "label2"}, "a split of its own")):
-        with pytest.raises(AttnError, match=message):
+        with refused(message):
             cleaned(films().assign(label2="train"), **options)
 
 
@@ -407,9 +386,7 @@ def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
     seeds[0].loc[0, "a"] = np.nan
     rows = summary(seeds, ["top word", "a", "none", "absent"])
     assert rows.loc["top word", ["value", "low", "high", "chance", "side"]].tolist() == [1, 0.95, 1, 0.5, 1]
-    assert rows.low["a"] < rows.value["a"] < rows.high["a"] and rows.side["a"] == 1
-    assert rows["texts"].tolist() == [60, 59, 0, 0]
-    assert summary([table[:49] for table in seeds], ["top word"]).side["top word"] == 0
+    assert rows.side["a"] == 1 and rows.texts.tolist() == [60, 59, 0, 0]
 
 
 def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
@@ -441,7 +418,7 @@ def test_scores_are_those_of_scikit_learn(classes):
 @pytest.fixture(scope="module")
 def planted():
     """A study of texts of which one word decides."""
-    return attn_lab.study(films(), encoder="average", progress=False)
+    return attn_lab.study(films(), encoder="average")
 
 
 @pytest.mark.slow
@@ -449,11 +426,7 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     table = planted.table.set_index("number")
     assert table.loc[["balanced accuracy", "top word"], "side"].tolist() == [1, 1] and not planted.warnings
     assert len(repr(planted)) < 2_000 and "<table" in planted._repr_html_() and set(table["seeds"]) == {3}
-    assert (
-        (table["low"] <= table["value"]).all()
-        and (table["value"] <= table["high"]).all()
-        and (table["high"] <= 1).all()
-    )
+    assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
     deciding = {word for words in WORDS.values() for word in words}
     traces = planted.traces[0]
     tops = [traces.words(i)[place] for i, place in enumerate(traces.most_attended - traces.offsets[:-1])]
@@ -471,14 +444,14 @@ def ids_of(study):
 def test_a_study_of_random_labels_says_that_nothing_can_be_said():
     rows = films()
     rows["label"] = np.random.default_rng(1).permutation(rows["label"])
-    study = attn_lab.study(rows, encoder="average", progress=False)
+    study = attn_lab.study(rows, encoder="average")
     assert not study.table["side"].any() and study.warnings == [WEAK] and WEAK in study.report()
 
 
 @pytest.mark.slow
 def test_three_classes_are_tested_in_parts():
     rows = films(150, WORDS | {"middling": ("fair", "even", "plain")}).rename(columns={"text": "review"})
-    study = attn_lab.study(rows, "review", encoder="average", fold=3, epochs=20, progress=False)
+    study = attn_lab.study(rows, "review", encoder="average", fold=3, epochs=20)
     table = study.table.set_index("number")
     assert table.texts["accuracy"] == 150 and len(study.traces) == 9 and table.side["balanced accuracy"] == 1
     assert np.isnan(table.value["adversarial attention"]) and study.texts.classes == ["bad", "good", "middling"]
@@ -495,17 +468,10 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
     monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
     shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
     monkeypatch.setattr(families, "SHAPE", shape)
-    study = attn_lab.study(table, encoder="minilm_random", epochs=1, progress=False)
+    study = attn_lab.study(table, encoder="minilm_random", epochs=1)
     row = int(study.traces[0].doc_id[0])
     assert study.traces[0].words(0) == study.texts.rows["text"][row].split()
     assert not list((cache_folder() / "arrays").glob("own-*-pieces*"))
-
-
-@pytest.mark.slow
-def test_an_encoder_of_the_readers_and_long_texts():
-    attn_lab.register_encoder("average_again", Average, version="1", times_hidden=1)
-    study = attn_lab.study(films(60, length=420), encoder="average_again", epochs=1, progress=False)
-    assert len(study.traces[0].words(0)) == 400 and "60 cut after 400 words" in repr(study)
 
 
 @pytest.mark.parametrize(
@@ -519,8 +485,8 @@ def test_an_encoder_of_the_readers_and_long_texts():
 )
 def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
     monkeypatch.setattr("attn_lab.studies.study.trained", lambda *_: pytest.fail("trained for nothing"))
-    with pytest.raises(AttnError, match=message):
-        attn_lab.study(films(60), progress=False, **options)
+    with refused(message):
+        attn_lab.study(films(60), **options)
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
@@ -553,10 +519,10 @@ def test_no_two_outputs_have_one_name_and_none_replaces_a_users_file(tmp_path):
     page, csv = outputs(first, tmp_path)
     assert {*outputs(second, tmp_path)}.isdisjoint({page, csv})
     page.write_text("mine")
-    with pytest.raises(AttnError, match="was edited"):
+    with refused("was edited"):
         outputs(first, tmp_path)
     (tmp_path / "a file").write_text("mine")
-    with pytest.raises(AttnError, match="lies in a file; name another folder"):
+    with refused("lies in a file; name another folder"):
         outputs(second, tmp_path / "a file")
 
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from conftest import refused
 from test_plugins import plugins  # noqa: F401  (a fixture)
-from tiny_runs import TINY, called, grid, tiny, whole_store
+from tiny_runs import TINY, grid, tiny, whole_store
 
-from attn_core.errors import AttnError
 from attn_lab.cli import main
 from attn_lab.runs import index, packing, store, sweep
 from attn_lab.runs.results import AbsentRun, obtain
 from attn_lab.runs.run import Run
 
 
-def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys):
+def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys, called):
     path = grid(tmp_path, "[0, 1, 2]")
-    obtain(tiny(1), progress=False)
+    obtain(tiny(1))
     monkeypatch.setattr("sys.argv", ["attn_core", "sweep", path, "--dry-run"])
     with pytest.raises(SystemExit) as stop:
         main()
@@ -31,9 +31,9 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
     ]
     assert lines[3] == "1 of 3 runs stored"
     assert store.keys(store.cache_store()) == [tiny(1).key]
-    status, out, _ = called(monkeypatch, capsys, "sweep", path)
+    status, out, _ = called("sweep", path)
     assert status == 0 and out.startswith("1 of 3 runs stored\n") and "3 runs, 0 failed" in out
-    assert called(monkeypatch, capsys, "sweep", path)[1].startswith("3 of 3 runs stored\n")
+    assert called("sweep", path)[1].startswith("3 of 3 runs stored\n")
 
 
 def guided(seed=10, **fields) -> Run:
@@ -50,19 +50,19 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.plan([untrained]) == {replace(base, epochs=0): False, untrained: True}
     assert list(sweep.plan([swapped, base])) == [base, further, swapped]
     assert sweep.plan([guided(base=adversary)]) == {base: False, adversary: False, guided(base=adversary): True}
-    assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
+    assert sweep.sweep([guided(base=adversary), own]) == {}
     assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
     assert sweep.has_weights(base) and sweep.has_weights(adversary)
     assert sweep.plan([swapped, own]) == {further: False, swapped: True}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
-    obtain(base, progress=False)
+    obtain(base)
     packing.prepare(base)
     packing.adopt(base.key)
     packed = store.rows_of(tmp_path / "archive", "runs", base.key)
     store.weights_file(base.key).unlink()
     again = replace(own, words="rank")
     assert sweep.plan([base, again], pack=True) == {base: False, again: True}
-    assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
+    assert sweep.sweep([base, again], pack=True) == {} and sweep.has_weights(base)
     pd.testing.assert_frame_equal(store.rows_of(tmp_path / "archive", "runs", base.key), packed)
     assert store.keys(tmp_path / "archive") == sorted([base.key, again.key])
 
@@ -72,7 +72,7 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
     (tmp_path / "archive").mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     run = tiny(10)
-    obtain(run, progress=False)
+    obtain(run)
     packing.prepare(run)
     hidden = packing.packed_store().rename(tmp_path / "hidden")
     appears = threading.Timer(0.5, lambda: hidden.rename(packing.packed_store()))
@@ -81,30 +81,13 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
     appears.join()
     assert store.keys(tmp_path / "archive") == [run.key]
     monkeypatch.setattr(packing, "VISIBLE_SECONDS", 0.3)
-    with pytest.raises(AttnError, match=f"{tiny(50).key}.*repeat the sweep"):
+    with refused(f"{tiny(50).key}.*repeat the sweep"):
         packing.adopt(tiny(50).key)
-
-
-def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
-    from attn_lab.runs import compute
-
-    tried = []
-
-    def trained(run, *_, **__):
-        tried.append(run.key)
-        raise AttnError("no memory")
-
-    monkeypatch.setattr(compute, "trained", trained)
-    base = tiny(10)
-    failures = sweep.sweep([guided(base=base), tiny(50)], progress=False)
-    assert tried == [base.key, tiny(50).key]
-    assert failures[base.key] == "AttnError: no memory"
-    assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("own_tables", "plugins")
-def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
+def test_jobs_share_a_sweep(tmp_path, monkeypatch, called):
     """Both selections of a seed are trained once; a failed base is named; plugins are known."""
     path = tmp_path / "grid.yml"
     options = json.dumps([list(pair) for pair in TINY])
@@ -118,7 +101,7 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
         f"{block}  seed: 10\n  options: [{wrong}]\n"
     )
     command = "sweep", str(path), "--jobs", "2"
-    status, out, _ = called(monkeypatch, capsys, *command)
+    status, out, _ = called(*command)
     *runs, bad = sweep.read_grid(path)
     assert [run.base and run.base.seed for run in runs[:5]] == [10, 50, 257, None, None]
     assert status == 1 and "7 runs, 2 failed" in out, "the base and the run that needed it"
@@ -128,14 +111,14 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     seconds = [store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in runs]
     assert seconds[3] == seconds[4], "both selections are of one training, not of two side by side"
     monkeypatch.setattr(sweep, "side_by_side", None)  # nothing left to do: no process is started
-    assert sweep.sweep(runs, jobs=2, progress=False) == {}
+    assert sweep.sweep(runs, jobs=2) == {}
 
 
 OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epochs", "1", "--seed", "3"]
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys):
+def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys, called):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
@@ -154,11 +137,11 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
         return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
 
     labels(0)
-    assert not called(monkeypatch, capsys, "run", *OWN)[0] and sweep.stored(run, False)
+    assert not called("run", *OWN)[0] and sweep.stored(run, False)
     first, weights = data(), store.weights_file(run.key)
     assert oct(weights.stat().st_mode)[-3:] == "644", "a cache may be shared"
     labels(1)
-    status, out, errors = called(monkeypatch, capsys, "sweep", str(path), "--pack")
+    status, out, errors = called("sweep", str(path), "--pack")
     assert not status and out.startswith("0 of 1 runs stored\n")
     assert any(
         f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
@@ -168,21 +151,21 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert second != first and sweep.stored(run, True)
     labels(0)  # the archive is of the others now
     assert not sweep.stored(run, True)
-    status, out, _ = called(monkeypatch, capsys, "sweep", str(path), "--pack")
+    status, out, _ = called("sweep", str(path), "--pack")
     assert status == 1 and f"the runs of 'sst' in {tmp_path / 'archive'} were trained on data {second[:12]}" in out
     assert data() == second, "refused before it was trained"
     with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
-        obtain(run, progress=False)
-    assert not called(monkeypatch, capsys, "run", *OWN)[0] and data() == first
+        obtain(run)
+    assert not called("run", *OWN)[0] and data() == first
     other = Run("sst", "average", vectors="random", epochs=1, seed=4)
-    obtain(other, train="auto", progress=False)
+    obtain(other, train="auto")
     assert index.runs(key="any", vectors="any", epochs="any", seed="any")["key"].tolist() == [run.key]
     assert f"other data than the archive's: {other.key}\n" in capsys.readouterr().err
     monkeypatch.delenv("ATTN_DATA")
-    assert obtain(run, progress=False, traces=False).source == "archive", "an archived run needs no data"
+    assert obtain(run, traces=False).source == "archive", "an archived run needs no data"
     shutil.rmtree(tmp_path / "archive" / "runs")
     for more in ([], ["--fresh"]):
-        status, _, errors = called(monkeypatch, capsys, "run", *OWN, *more)
+        status, _, errors = called("run", *OWN, *more)
         assert status == 2 and "no data for corpus 'sst'" in errors[-1]
     assert data() == first and store.manifest(tmp_path / "archive") == sealed
 
@@ -204,7 +187,7 @@ def test_base_of_a_grid_block(tmp_path):
     ]
     assert runs[6].base == Run("sst", seed=257, divergence=0.1, base=Run("sst", seed=257))
     path.write_text("- corpus: sst\n  divergence: 0.1\n  base: sst\n")
-    with pytest.raises(AttnError, match="base must be a run, in a grid a mapping"):
+    with refused("base must be a run, in a grid a mapping"):
         sweep.read_grid(path)
 
 
@@ -219,17 +202,5 @@ def test_base_of_a_grid_block(tmp_path):
 )
 def test_what_yaml_would_read_otherwise_than_it_looks_is_refused(tmp_path, text, told):
     (tmp_path / "grid.yml").write_text(text)
-    with pytest.raises(AttnError, match=told):
+    with refused(told):
         sweep.read_grid(tmp_path / "grid.yml")
-
-
-def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
-    from pathlib import Path
-
-    folder = Path(__file__).parents[1] / "data" / "sweeps"
-    names = ("seeds", "uniform", "guides")
-    grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in names}
-    needed = {base for run in grids["guides"] for base in sweep.bases(run) if base.epochs}
-    assert needed <= set(grids["seeds"])
-    pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
-    assert pairs and all(run.base.seed == run.seed for run in pairs)

@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import refused
 
 from attn_core.documents import END, PAD, SPECIALS, START
-from attn_core.errors import AttnError
 from attn_lab.data import encode, files
 from attn_lab.data import vectors as module
 from attn_lab.data.catalogue import RECIPES, VECTORS
@@ -24,20 +24,8 @@ def line(word, value, width=WIDTH):
 
 
 def write(path, *lines):
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join(lines) + "\n")
     return path
-
-
-@pytest.mark.parametrize("width", [WIDTH, 3])
-@pytest.mark.parametrize("header", [True, False], ids=["fasttext", "glove"])
-def test_text_file(tmp_path, header, width):
-    rows = [line("good", 1, width), line("bad", -1, width), line(". . .", 3, width), line("good", 9, width)]
-    path = write(tmp_path / "v.vec", *[f"3 {width}"] * header, *rows)
-    rows, fingerprint = vectors(str(path), WORDS)
-    assert rows.shape == (7, width) and rows.dtype == np.float32
-    assert rows[5, 2] == np.float32(1.002) and rows[4, 0] == -1  # the first of two "good" counts
-    assert not rows[:4].any() and not rows[6].any()  # special tokens and unknown words: zero
-    assert fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -52,21 +40,21 @@ def test_text_file(tmp_path, header, width):
 )
 def test_a_bad_line_is_named(tmp_path, bad, message):
     path = write(tmp_path / "v.txt", line("bad", 0), bad, line("unheard", 0))
-    with pytest.raises(AttnError, match=f"line 2: {message}") as caught:
+    with refused(f"line 2: {message}") as caught:
         vectors(str(path), WORDS)
-    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
 
 
 def test_a_file_without_numbers_and_what_is_neither_recipe_nor_file(tmp_path):
     for first in ("the", "7 99999999999"):
-        with pytest.raises(AttnError, match="line 1: .* expected a word and its vector"):
+        with refused("line 1: .* expected a word and its vector"):
             vectors(str(write(tmp_path / "v.txt", first)), WORDS)
-    with pytest.raises(AttnError, match=r"unknown vectors 'fasttext': no file, and no recipe \(random, random-50, ind"):
+    with refused(r"unknown vectors 'fasttext': no file, and no recipe \(random, random-50, ind"):
         vectors("fasttext", WORDS)
 
 
-GLOVE = "\ufeffgood 1 2 3\nbad 4 5 6\n  7 8 9\n. . . 7 8 9\n"
-"""Behind a byte order mark; the third word is a blank."""
+GLOVE = "\ufeffgood 1 2 3\nbad 4 5 6\n  7 8 9\n. . . 7 8 9\ngood 0 0 9\n"
+"""Behind a byte order mark; the third word is a blank, the last a repetition."""
 
 
 @pytest.mark.parametrize("lines", [GLOVE, GLOVE.replace("\ufeff", "\ufeff4 3\n"), "\ufeff  7 8 9\n" + GLOVE[1:]])
@@ -74,7 +62,8 @@ GLOVE = "\ufeffgood 1 2 3\nbad 4 5 6\n  7 8 9\n. . . 7 8 9\n"
 def test_marks_and_blanks_lose_no_word_and_the_coverage_is_said(tmp_path, capsys, lines, ending):
     path, data = tmp_path / f"v.{ending}", lines.encode()
     path.write_bytes(gzip.compress(data) if ending == "txt.gz" else data)
-    rows, _ = vectors(str(path), WORDS)
+    rows, fingerprint = vectors(str(path), WORDS)
+    assert fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
     assert rows.tolist() == [[0] * 3] * 4 + [[4, 5, 6], [1, 2, 3], [0] * 3]
     (told,) = capsys.readouterr().err.splitlines()
     assert str(path) in told and "2 of 3 words" in told
@@ -82,19 +71,12 @@ def test_marks_and_blanks_lose_no_word_and_the_coverage_is_said(tmp_path, capsys
 
 def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_said(tmp_path, monkeypatch, capsys):
     path = write(tmp_path / "v.txt", "Gut 1 2", "GOOD 3 4")
-    with pytest.raises(AttnError, match="no vector of the vocabulary's 3 words"):
+    with refused("no vector of the vocabulary's 3 words"):
         vectors(str(path), WORDS)
     about = {"words": ["gut"], "fingerprint": "of another language"}
     monkeypatch.setattr(module, "of_recipe", lambda _: (about, {"rows": np.ones((1, 300), np.float32)}))
     assert not vectors("ppmi-300", WORDS)[0].any()
     assert "start from zeros" in capsys.readouterr().err
-
-
-def test_a_truncated_gz_is_one_error(tmp_path):
-    path = tmp_path / "v.txt.gz"
-    path.write_bytes(gzip.compress("".join(f"w{i} {i * 37 % 101} 2\n" for i in range(999)).encode())[:-50])
-    with pytest.raises(AttnError, match="v.txt.gz cannot be read"):
-        vectors(str(path), WORDS)
 
 
 def test_random_rows_depend_on_their_number_alone():
@@ -148,13 +130,13 @@ def test_indomain_is_trained_once_then_read_and_repeats_bit_by_bit(trained, monk
 )
 def test_texts_without_a_repeated_word_are_one_error(monkeypatch, name, told):
     monkeypatch.setattr(module, "training_texts", lambda: [["a", "b"]])
-    with pytest.raises(AttnError, match=told):
+    with refused(told):
         vectors(name, WORDS)
 
 
 def test_vectors_that_gensim_trains_name_their_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim", None)
-    with pytest.raises(AttnError) as error:
+    with refused() as error:
         vectors("indomain-300", WORDS)
     command = 'pip install "attn-core[vectors]"'
     assert str(error.value) == f"word vectors 'indomain-300' need gensim; install it with: {command}"

@@ -1,23 +1,19 @@
 """The verdict's claims: lines of the rules, answers by intervals, numbers of the scorecard and of the stored traces."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from conftest import ROOT
 from golden import read
 
 from attn_book import verdict
 from attn_book.fasttext import newest
 from attn_book.scorecard import reported
 from attn_build import sources
-from attn_lab.more import known
-from attn_lab.runs import index, store
+from attn_lab.runs import index
 from attn_lab.runs.baselines import weak
-from benchmarks import bench_tests
 
-ROOT = Path(__file__).parents[1]
 RULES = {
     "gradients": "claim: attention correlates only weakly with gradient",
     "permutation": "claim: permutation often changes little",
@@ -77,6 +73,32 @@ def test_few_texts_or_trainings_decide_nothing(fewer):
     assert verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE).tolist() == ["too few"]
 
 
+def five(value: float, **fields) -> pd.DataFrame:
+    values = value + np.array([-0.001, 0.001, 0, 0, 0])
+    return pd.DataFrame({"corpus": "sst", "seed": range(5), "value": values, **fields})
+
+
+@pytest.mark.parametrize(("texts", "word"), [(49, "too few"), (50, "yes")])
+def test_the_seed_of_fewest_texts_decides(texts, word):
+    rows = verdict.of_claim("permutation", five(0.6, texts=[60, 70, texts, 80, 90]))
+    assert verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE).tolist() == [word]
+
+
+def test_a_whole_test_set_can_be_too_small():
+    rows = verdict.of_claim("permutation", five(0.6))
+    size = int(rows["documents"].iloc[0])
+    words = [verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE | {"texts": n}) for n in (size, size + 1)]
+    assert [word["sst"] for word in words] == ["yes", "too few"]
+
+
+def test_a_score_stands_with_its_auc():
+    by = {"f1": five(0.03, texts=50), "auc": five(-0.02, texts=50)}
+    row = verdict.of_score("guide", by.get).iloc[0]
+    assert row["mean"] == pytest.approx(0.03) and "AUC −0.020 (" in row["of"]
+    with pytest.raises(KeyError):
+        verdict.of_score("guide", {"f1": by["f1"]}.__getitem__)
+
+
 @pytest.mark.slow
 def test_numbers_are_the_scorecards():
     cells = verdict.cells()
@@ -109,7 +131,7 @@ SHOWN = "document.querySelector('.attn-claims details ul').checkVisibility()"
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_numbers_open_by_tap_and_by_key_and_print(tmp_path, chromium):
+def test_numbers_open_by_tap_and_print(tmp_path, chromium):
     styles = "".join((ROOT / "book" / "_static" / name).read_text() for name in ("attn.css", "print.css"))
     table = verdict.table(verdict.RULES).data
     head = '<!doctype html><meta name="viewport" content="width=device-width">'
@@ -118,9 +140,7 @@ def test_numbers_open_by_tap_and_by_key_and_print(tmp_path, chromium):
     assert not chromium.js(SHOWN)
     chromium.tap(*chromium.place(".attn-claims summary"))
     assert chromium.js(SHOWN) and chromium.js("document.documentElement.scrollWidth") <= 390
-    chromium.js("document.querySelector('.attn-claims summary').focus()")
-    chromium.key("Enter")
-    assert not chromium.js(SHOWN)
+    chromium.tap(*chromium.place(".attn-claims summary"))
     chromium.call("Emulation.setEmulatedMedia", media="print")
     assert chromium.js(SHOWN), "on paper all are open"
 
@@ -139,35 +159,6 @@ def test_what_survives_lies_above_a_coin_with_every_definition(monkeypatch, lows
     assert verdict.survivors() == ({("order", "sst")} if survives else set())
 
 
-@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
-def test_areas_are_those_of_the_stored_traces():
-    """One data set's again, and by hand the interval over seeds and texts of one of them."""
-    stored = verdict.areas().query("corpus == '20news' and n_seeds == 5")
-    runs = bench_tests.runs_of("20news", "ppmi-300")
-    for name in ("names", "top item"):
-        tables = []
-        for run, model in zip(runs, bench_tests.shared(runs), strict=True):
-            good = known.by_deletion(model)
-            tables.append(known.told_apart(good, model, known.TESTS[name], run.seed, bench_tests.ORDERS))
-        for row in bench_tests.rows_of(tables, measure=name):
-            kept = stored.query(f"measure == '{name}' and definition == 'deletion' and statistic == @row['statistic']")
-            again = [row[end] for end in ("value", "low", "high", "documents")]
-            assert kept[["value", "low", "high", "documents"]].iloc[0].tolist() == pytest.approx(again, rel=1e-4)
-
-
-@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
-def test_neighbours_follow_from_the_document_tables():
-    """Of one data set: what is counted of permuted weights is what the traces give, on the texts that are stored."""
-    stored = verdict.neighbours().query("corpus == '20news'").set_index(["test", "kind"])
-    tables = verdict.tables_of("20news", "lstm", "documents")
-    assert stored["documents"]["permutation", "permuted"] == len(tables[0])
-    models = bench_tests.shared(bench_tests.runs_of("20news", "ppmi-300"))
-    named = [known.names_the_word(model, model).mean() for model in models]
-    stored = [table["top1_attention"].loc[models[0].doc_id].mean() for table in tables]
-    assert stored == pytest.approx(named, rel=1e-4)
-
-
-@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
     fails = weak(newest(index.runs, attention="tanh", family=["text", "pair", "hierarchical"]))
     assert not fails[[(name, "lstm") for name in verdict.CORPORA]].any() and fails["snli"].all()

