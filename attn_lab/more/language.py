@@ -33,7 +33,7 @@ DEPTHS = (0, 5, 10, 15, 20, 25, 30)
 
 SINK = -2
 PROMPT = -1
-"""Whose a piece is that is no word's: the first token of all, which no text has written; the prompt's."""
+"""Owners of pieces that belong to no word: the first token of all, and the prompt."""
 
 ANSWERS = (" negative", " positive")
 CHAT = "user\nIs this film review positive or negative?\n{text}<|im_end|>\n<|im_start|>assistant\nThe review is"
