@@ -25,8 +25,12 @@ def bag_of_words(data: Encoded) -> dict:
     accuracy on dev is kept (the strongest of equals). Of pairs the bags hold the question or hypothesis alone, so that
     the regression never reads the text that attention is over. data: fingerprint of the corpus.
     """
-    columns = {word: word - len(SPECIALS) for word in range(len(SPECIALS), len(data.vocabulary))}
-    weigh = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary=columns, lowercase=False, sublinear_tf=True)
+    columns = {
+        word: word - len(SPECIALS) for word in range(len(SPECIALS), len(data.vocabulary))
+    }
+    weigh = TfidfVectorizer(
+        analyzer=lambda ids: ids, vocabulary=columns, lowercase=False, sublinear_tf=True
+    )
     splits = data.splits
     if splits["train"].query_ids is not None:
         splits = {name: documents.queries for name, documents in splits.items()}

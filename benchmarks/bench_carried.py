@@ -36,31 +36,59 @@ def write(*corpora: str) -> None:
 def carried(runs: list[Run]) -> list[dict]:
     """Rows of a data set: every encoder as a reader under every kind of weights."""
     splits = inputs_of(runs[0])[0].splits
-    texts = {name: splits[name].take(splits[name].lengths > 3) for name in ("dev", "test")}  # two words at least
+    texts = {
+        name: splits[name].take(splits[name].lengths > 3) for name in ("dev", "test")
+    }  # two words at least
     models = {(run.encoder, run.seed): read_all(run, texts) for run in runs}
-    rare = rarity(word_counts(splits["train"], 1 + int(max(documents.ids.max() for documents in splits.values()))))
+    size = 1 + int(max(documents.ids.max() for documents in splits.values()))
+    rare = rarity(word_counts(splits["train"], size))
     encoders = list(dict.fromkeys(run.encoder for run in runs))
     seeds = list(dict.fromkeys(run.seed for run in runs))
     rows = []
     for reader in encoders:
         scores = []
         for seed, another in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
-            logits = {}
-            for split, read in models[reader, seed].items():
-                of_words = rare[texts[split].ids[texts[split].inner]]
-                weights = {encoder: models[encoder, seed][split].attention for encoder in encoders}
-                weights["another seed"] = models[reader, another][split].attention
-                weights["rarity"] = of_words / totals(of_words, read.offsets)[read.owner]
-                weights["uniform"] = 1 / read.lengths[read.owner]
-                logits[split] = {source: read.logits_under(values)[None, :, 0] for source, values in weights.items()}
-                orders = [permuted_weights(read, draw).logits[:, 0] for draw in range(ORDERS)]
-                logits[split]["permuted"] = np.stack(orders)
-            label = {split: documents.labels for split, documents in texts.items()}
-            test = logits["test"].items()
-            scores.append({source: score(logits["dev"][source], on_test, label) for source, on_test in test})
+            kinds = {encoder: models[encoder, seed] for encoder in encoders}
+            kinds["another seed"] = models[reader, another]
+            scores.append(of_reader(kinds, reader, texts, rare))
         for source in scores[0]:
-            rows.append({"corpus": runs[0].corpus, "reader": reader, "source": source} | beside(scores, source, reader))
+            about = {"corpus": runs[0].corpus, "reader": reader, "source": source}
+            rows.append(about | beside(scores, source, reader))
     return [row | {"n_seeds": len(seeds), "documents": len(texts["test"])} for row in rows]
+
+
+def of_reader(
+    kinds: dict[str, dict[str, Traces]],
+    reader: str,
+    texts: dict[str, Documents],
+    rare: np.ndarray,
+) -> dict[str, dict]:
+    """Kind of weights -> `score` of a reader under these on the test texts, its threshold chosen on dev."""
+    labels = {split: documents.labels for split, documents in texts.items()}
+    logits = {split: under_weights(kinds, reader, split, texts[split], rare) for split in texts}
+    test = logits["test"].items()
+    return {source: score(logits["dev"][source], values, labels) for source, values in test}
+
+
+def under_weights(
+    kinds: dict[str, dict[str, Traces]],
+    reader: str,
+    split: str,
+    texts: Documents,
+    rare: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Kind of weights -> logits (draws, D) of the reader, one of `kinds`, under these, permuted, rare and uniform ones.
+
+    kinds: name -> split -> traces, whose attention is lent.
+    """
+    traces = kinds[reader][split]
+    of_words = rare[texts.ids[texts.inner]]
+    weights = {name: lent[split].attention for name, lent in kinds.items()}
+    weights["rarity"] = of_words / totals(of_words, traces.offsets)[traces.owner]
+    weights["uniform"] = 1 / traces.lengths[traces.owner]
+    logits = {name: traces.logits_under(values)[None, :, 0] for name, values in weights.items()}
+    orders = [permuted_weights(traces, draw).logits[:, 0] for draw in range(ORDERS)]
+    return logits | {"permuted": np.stack(orders)}
 
 
 def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
@@ -69,7 +97,9 @@ def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
     return {split: forward(model, documents) for split, documents in texts.items()}
 
 
-def score(dev: np.ndarray, test: np.ndarray, label: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def score(
+    dev: np.ndarray, test: np.ndarray, label: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Of logits (K, D) under one kind of weights, means over K orders: accuracy (D,), of decisions at 0; tuned (D,),
     at the threshold that is most accurate on dev; auc."""
     columns = {"accuracy": [], "tuned": [], "auc": []}
@@ -90,18 +120,22 @@ def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
     return float(thresholds[best[len(best) // 2]])
 
 
-def beside(scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: str) -> dict[str, float]:
+def beside(
+    scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: str
+) -> dict[str, float]:
     """Means over seeds under a kind of weights, and what they are more than under own and under uniform weights, with
     95 % intervals: over seeds and documents, of the AUC over seeds."""
     row = {}
     for name in ("accuracy", "tuned", "auc"):
         values = np.array([of_seed[source][name] for of_seed in scores])
         row[name] = values.mean()
-        for other, key in (("own", reader), ("uniform", "uniform")):
+        for against, key in (("own", reader), ("uniform", "uniform")):
             difference = values - np.array([of_seed[key][name] for of_seed in scores])
             low = high = 0.0
             if source != key:
-                low, high = seed_interval(difference) if name == "auc" else crossed_interval(difference)
-            row |= {f"{name}_beyond_{other}": difference.mean(), f"{name}_{other}_low": low}
-            row[f"{name}_{other}_high"] = high
+                low, high = (
+                    seed_interval(difference) if name == "auc" else crossed_interval(difference)
+                )
+            row |= {f"{name}_beyond_{against}": difference.mean(), f"{name}_{against}_low": low}
+            row[f"{name}_{against}_high"] = high
     return row

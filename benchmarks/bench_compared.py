@@ -57,19 +57,25 @@ def shortened(documents: Documents, left: np.ndarray) -> Documents:
 
 def hidden(documents: Documents, left: np.ndarray) -> Documents:
     """The documents with all words but `left` (T,) as the unknown word, as `interventions.masked` hides them."""
-    return replace(documents, ids=np.where(staying(documents, left), documents.ids, np.int32(UNKNOWN)))
+    return replace(
+        documents, ids=np.where(staying(documents, left), documents.ids, np.int32(UNKNOWN))
+    )
 
 
 def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
     copies = documents.take(traces.owner)  # one a word
-    word = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # its place among the words of its text
+    word = (
+        np.arange(len(traces.owner)) - traces.offsets[traces.owner]
+    )  # its place among the words of its text
     ids = copies.ids.copy()
     ids[copies.offsets[:-1] + 1 + word] = UNKNOWN
     return outputs(model, replace(copies, ids=ids)) - traces.p[traces.owner]
 
 
-def erased(model, documents: Documents, traces: Traces, without: Callable = shortened) -> pd.DataFrame:
+def erased(
+    model, documents: Documents, traces: Traces, without: Callable = shortened
+) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
     without: `shortened` or `hidden`. gradient_unsigned: the gradient's size, which like attention does not say for
@@ -85,20 +91,38 @@ def erased(model, documents: Documents, traces: Traces, without: Callable = shor
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
                 lost = toward * (traces.p - outputs(model, without(documents, left)))
-                rows.append((measure, f"{name} share={share:g}", lost.mean(), lost.std(ddof=1) / len(lost) ** 0.5))
-    return pd.DataFrame(rows, columns=["measure", "statistic", "value", "error"]).assign(other="", level="word")
+                rows.append(
+                    (
+                        measure,
+                        f"{name} share={share:g}",
+                        lost.mean(),
+                        lost.std(ddof=1) / len(lost) ** 0.5,
+                    )
+                )
+    return pd.DataFrame(rows, columns=["measure", "statistic", "value", "error"]).assign(
+        other="", level="word"
+    )
 
 
-def first_texts(doc_ids: np.ndarray, lengths: np.ndarray, corpus: str, words: int) -> np.ndarray:
+def first_texts(
+    doc_ids: np.ndarray, lengths: np.ndarray, corpus: str, words: int
+) -> np.ndarray:
     """Rows of texts of several words, of the corpus's fixed order, up to so many words together."""
     order = fixed_order(doc_ids, corpus)
     return order[(lengths[order] > 1) & (np.cumsum(lengths[order]) <= words)]
 
 
-def at_both_levels(model, documents, traces: Traces, few: np.ndarray, without: Callable = shortened) -> pd.DataFrame:
-    """`compared` of all texts, and `erased` of a few."""
-    words = erased(model, documents.take(few), traces.take(few), without)
-    return pd.concat([compared(traces).assign(level="state", texts=len(traces)), words.assign(texts=len(few))])
+def at_both_levels(
+    model, documents, traces: Traces, rows: np.ndarray, without: Callable = shortened
+) -> pd.DataFrame:
+    """`compared` of all texts, and `erased` of those of some rows."""
+    words = erased(model, documents.take(rows), traces.take(rows), without)
+    return pd.concat(
+        [
+            compared(traces).assign(level="state", texts=len(traces)),
+            words.assign(texts=len(rows)),
+        ]
+    )
 
 
 def of_run(run: Run) -> pd.DataFrame:
@@ -108,7 +132,9 @@ def of_run(run: Run) -> pd.DataFrame:
     adverse = run.family == "adversary"
     without_deletions = traces.leave_one_out is None and not adverse
     order = first_texts(traces.doc_id, traces.lengths, run.corpus, WORDS)
-    erased_texts = np.flatnonzero(np.cumsum(traces.lengths[order]) <= ERASED_WORDS)[:ERASED_TEXTS]
+    erased_texts = np.flatnonzero(np.cumsum(traces.lengths[order]) <= ERASED_WORDS)[
+        :ERASED_TEXTS
+    ]
     if without_deletions:
         order = order[erased_texts]
     traces = traces.take(order)
@@ -116,7 +142,9 @@ def of_run(run: Run) -> pd.DataFrame:
     model = trained_model(run, weights_of(run))
     if adverse:  # of which training keeps attention and output alone
         traces = trace(model, documents).rounded()
-    elif without_deletions:  # long texts in a transformer, of which training's traces leave them out
+    elif (
+        without_deletions
+    ):  # long texts in a transformer, of which training's traces leave them out
         leave_one_out = trace(model, documents, gradient=False).leave_one_out
         traces = replace(traces, leave_one_out=leave_one_out).rounded()
     rows = at_both_levels(model, documents, traces, erased_texts)
@@ -131,7 +159,9 @@ def write(*corpora: str) -> None:
     The runs: standard models, and adversaries of BiLSTMs, one strength and seed each.
     """
     asked = {"corpus": [*corpora], "attention": "tanh", "vectors": "ppmi-300"}
-    for key in pd.concat([index.runs(**asked), index.runs(**asked, divergence="any")])["key"].unique():
+    for key in pd.concat([index.runs(**asked), index.runs(**asked, divergence="any")])[
+        "key"
+    ].unique():
         if store.has(store.cache_store(), key):
             run = from_dict(store.read_record(store.cache_store(), key)["run"])
             put("compared.csv.xz", of_run(run), "corpus", "encoder", "seed", digits=4)
@@ -146,18 +176,28 @@ def masking_of(run: Run) -> pd.DataFrame:
     data, _, _ = inputs_of(run)
     model = trained_model(run, weights_of(run))
     test = data.splits["test"]
-    documents = test.take(first_texts(test.doc_ids, test.lengths - 2, run.corpus, MASKING_WORDS))
-    few = np.arange(min(ERASED_TEXTS, len(documents)))
+    documents = test.take(
+        first_texts(test.doc_ids, test.lengths - 2, run.corpus, MASKING_WORDS)
+    )
+    first = np.arange(min(ERASED_TEXTS, len(documents)))
     removed = trace(model, documents, progress=False)
-    parts = []
+    tables = []
     for erasing, without in (("removed", shortened), ("hidden", hidden)):
         traces = removed
         if erasing == "hidden":
-            traces = replace(removed, leave_one_out=each_hidden(model, documents, removed).astype(np.float32))
-        parts.append(at_both_levels(model, documents, traces, few, without).assign(erasing=erasing))
+            traces = replace(
+                removed, leave_one_out=each_hidden(model, documents, removed).astype(np.float32)
+            )
+        tables.append(
+            at_both_levels(model, documents, traces, first, without).assign(erasing=erasing)
+        )
     scores = classification(removed.label, removed.outputs)
-    model_rows = pd.DataFrame({"measure": "model", "statistic": scores.keys(), "value": scores.values()})
-    rows = pd.concat([*parts, model_rows.assign(other="", level="text", erasing="")], ignore_index=True)
+    model_rows = pd.DataFrame(
+        {"measure": "model", "statistic": scores.keys(), "value": scores.values()}
+    )
+    rows = pd.concat(
+        [*tables, model_rows.assign(other="", level="text", erasing="")], ignore_index=True
+    )
     rows = rows[rows["other"].isin(["", "deletion"])]
     about = {"corpus": run.corpus, "encoder": run.encoder, "seed": run.seed, "mask": run.mask}
     return rows.assign(**about, texts=len(documents))

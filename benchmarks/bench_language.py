@@ -71,8 +71,8 @@ def write(*corpora: str) -> None:
         train, test = (texts_of(corpus, split) for split in ("train", "test"))
         rows = [*heads(corpus, train[: READ[0]], test[: READ[1]])]
         if corpus == "sst":
-            few = test[test.n.between(*RANKED_WORDS)][:RANKED]
-            rows += [*asked(test[:ASKED]), *rows_of("ranking", -1, rankings(train, few))]
+            short = test[test.n.between(*RANKED_WORDS)][:RANKED]
+            rows += [*asked(test[:ASKED]), *rows_of("ranking", -1, rankings(train, short))]
         put("language.csv", pd.DataFrame(rows).assign(corpus=corpus), "corpus")
 
 
@@ -96,9 +96,9 @@ def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
     out."""
     for column in tables[0]:
         values = np.array([table[column] for table in tables], float)
-        known = values[:, ~np.isnan(values).any(axis=0)]
+        complete = values[:, ~np.isnan(values).any(axis=0)]
         measure, _, parameter = column.partition(" ")
-        yield mean_of(known, kind=kind, at=at, measure=measure, parameter=parameter)
+        yield mean_of(complete, kind=kind, at=at, measure=measure, parameter=parameter)
 
 
 # ---- heads on frozen states ------------------------------------------------------------------------------------------
@@ -107,12 +107,17 @@ def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
 def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
     """Rows of the papers' attention over the states of each depth, trained with five seeds."""
     whole = test[test.n.between(*DELETED_WORDS)][:DELETED]
-    texts = pd.concat({"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}, names=["part"])
+    texts = pd.concat(
+        {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)},
+        names=["part"],
+    )
     _, tokenizer = language.smollm2()
     laid = [language.laid_out(tokenizer, text) for text in texts.text]
     texts["owner"] = [owner[1:] for _, owner in laid]
     ends = texts.owner.map(len).cumsum()
-    texts["rows"] = np.split(np.arange(1, 1 + ends.iloc[-1]), ends[:-1])  # of the table of states
+    texts["rows"] = np.split(
+        np.arange(1, 1 + ends.iloc[-1]), ends[:-1]
+    )  # of the table of states
     documents = {
         name: of_lists([*part.rows], part.label.to_numpy(), part.doc_id.to_numpy())
         for name, part in texts.groupby("part")
@@ -123,11 +128,18 @@ def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict
             model = trained(states, documents["train"], seed)
             traces = forward(model, documents["test"])
             deleted = [forward(model, documents[name]) for name in ("whole", "shortened")]
-            deletion = against_deletion(*deleted, np.concatenate([*texts.owner["whole"]]), whole)
+            deletion = against_deletion(
+                *deleted, np.concatenate([*texts.owner["whole"]]), whole
+            )
             tables.append(measures(traces).join(deletion, on="doc_id"))
             if (depth, seed) == (language.DEPTHS[-1], SEEDS[0]):
-                columns = {"attention": traces.attention, "contribution": traces.contribution[:, 0]}
-                shown = pd.DataFrame({"text": traces.owner, **columns, "bias": traces.bias[0], "corpus": corpus})
+                columns = {
+                    "attention": traces.attention,
+                    "contribution": traces.contribution[:, 0],
+                }
+                shown = pd.DataFrame(
+                    {"text": traces.owner, **columns, "bias": traces.bias[0], "corpus": corpus}
+                )
                 put("language_states.csv.xz", shown[shown.text < SHOWN], "corpus", digits=4)
         yield from rows_of("head", depth, [table.drop(columns=[*IDENTITY]) for table in tables])
 
@@ -159,22 +171,30 @@ def measures(traces: Traces) -> pd.DataFrame:
     """The papers' tests of each text, and single-state agreement by tenth of the text."""
     owner = traces.owner
     agrees = pd.Series(each_alone(traces)[0] == traces.predicted[owner])
-    place = np.arange(len(owner)) - traces.offsets[owner]
-    tenths = agrees.groupby([owner, 1 + place * 10 // traces.lengths[owner]]).mean().unstack()
+    position = np.arange(len(owner)) - traces.offsets[owner]
+    tenths = (
+        agrees.groupby([owner, 1 + position * 10 // traces.lengths[owner]]).mean().unstack()
+    )
     tenths = tenths.add_prefix("single_state_agreement tenth=")
     adversarial = exact(traces, 0.01)[["jsd_exact"]].add_suffix(" epsilon=0.01")
     tests = joined(single_state_agreement(traces), permutation(traces), adversarial)
-    return tests[[*IDENTITY, *TESTS]].assign(accuracy=traces.predicted == traces.label, **tenths)
+    return tests[[*IDENTITY, *TESTS]].assign(
+        accuracy=traces.predicted == traces.label, **tenths
+    )
 
 
-def against_deletion(whole: Traces, shortened: Traces, owner: ndarray, texts: pd.DataFrame) -> pd.DataFrame:
+def against_deletion(
+    whole: Traces, shortened: Traces, owner: ndarray, texts: pd.DataFrame
+) -> pd.DataFrame:
     """Whether the most attended word is the one whose deletion moves p most, the chance of it, and Kendall's tau, by
     doc_id. owner: the word of each piece of the texts."""
     offsets = np.cumsum([0, *texts.n])
     attention = np.bincount(owner + offsets[whole.owner], whole.attention)
     change = np.abs(shortened.p - np.repeat(whole.p, texts.n))
     top1, tau = agreement(attention, change, offsets)
-    return pd.DataFrame({"top1": top1, "top1 chance": 1 / texts.n.to_numpy(), "tau": tau}, texts.doc_id)
+    return pd.DataFrame(
+        {"top1": top1, "top1 chance": 1 / texts.n.to_numpy(), "tau": tau}, texts.doc_id
+    )
 
 
 # ---- with a prompt ---------------------------------------------------------------------------------------------------
@@ -183,15 +203,26 @@ def against_deletion(whole: Traces, shortened: Traces, owner: ndarray, texts: pd
 def asked(texts: pd.DataFrame) -> Iterator[dict]:
     """Rows of the prompts: decisions at 0 and at the median of each, which takes the answers' own odds out."""
     reader = language.smollm2()
-    logits = np.array([language.answered(*reader, prompt, texts.text) for prompt in tqdm(language.PROMPTS, "prompts")])
+    logits = np.array(
+        [
+            language.answered(*reader, prompt, texts.text)
+            for prompt in tqdm(language.PROMPTS, "prompts")
+        ]
+    )
     labels = texts.label.to_numpy()
-    found = {"positive": logits > 0, "auc": [np.full(len(labels), roc_auc_score(labels, z)) for z in logits]}
+    columns = {
+        "positive": logits > 0,
+        "auc": [np.full(len(labels), roc_auc_score(labels, z)) for z in logits],
+    }
     for threshold, at in {"0": 0.0, "median": np.median(logits, axis=1, keepdims=True)}.items():
         decided = logits > at
-        found[f"accuracy threshold={threshold}"] = decided == labels
+        columns[f"accuracy threshold={threshold}"] = decided == labels
         alike = np.equal(decided[:, None], decided).sum(axis=1) - 1
-        found[f"same_decision threshold={threshold}"] = alike / (len(decided) - 1)
-    tables = [pd.DataFrame({name: values[prompt] for name, values in found.items()}) for prompt in range(len(logits))]
+        columns[f"same_decision threshold={threshold}"] = alike / (len(decided) - 1)
+    tables = [
+        pd.DataFrame({name: values[prompt] for name, values in columns.items()})
+        for prompt in range(len(logits))
+    ]
     for prompt, table in enumerate(tables):
         yield from rows_of("prompt", prompt, [table])
     yield from rows_of("prompt", -1, tables)
@@ -207,18 +238,30 @@ def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
     tables = []
     for value, change in zip(values, changes, strict=True):
         words = value.query("owner >= 0").reset_index(drop=True).join(lists)
-        beside = {name: np.array(agreement(words[name].to_numpy(), change, offsets)) for name in words}
-        others = [agreement(other, change, offsets) for other in changes if other is not change]
-        found = dict(zip(("top1 another_prompt", "tau another_prompt"), np.mean(others, axis=0), strict=True))
+        beside = {
+            name: np.array(agreement(words[name].to_numpy(), change, offsets)) for name in words
+        }
+        between = [
+            agreement(other, change, offsets) for other in changes if other is not change
+        ]
+        columns = dict(
+            zip(
+                ("top1 another_prompt", "tau another_prompt"),
+                np.mean(between, axis=0),
+                strict=True,
+            )
+        )
         for name, own in beside.items():
             lead = beside["attention_x_gradient"] - own
-            names = (f"{measure} {name}" for measure in ("top1", "tau", "top1_lead", "tau_lead"))
-            found |= dict(zip(names, (*own, *lead), strict=True))
-        found["top1_lead_of_attention lexicon"] = (beside["attention"] - beside["lexicon"])[0]
+            names = (
+                f"{measure} {name}" for measure in ("top1", "tau", "top1_lead", "tau_lead")
+            )
+            columns |= dict(zip(names, (*own, *lead), strict=True))
+        columns["top1_lead_of_attention lexicon"] = (beside["attention"] - beside["lexicon"])[0]
         attended = value[["attention", "attention_mean"]]
         for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
-            found |= attended.xs(owner, level="owner").add_prefix(f"{whose} ")
-        tables.append(pd.DataFrame(found))
+            columns |= attended.xs(owner, level="owner").add_prefix(f"{whose} ")
+        tables.append(pd.DataFrame(columns))
     return tables
 
 
@@ -228,7 +271,9 @@ def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame,
     tables = {number: language.ranked(*reader, text) for number, text in enumerate(texts.text)}
     before = sigmoid(language.answered(*reader, texts.text))
     after = sigmoid(language.answered(*reader, shortened(texts).text))
-    return pd.concat(tables, names=["text", "owner"]), np.abs(after - np.repeat(before, texts.n))
+    return pd.concat(tables, names=["text", "owner"]), np.abs(
+        after - np.repeat(before, texts.n)
+    )
 
 
 def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
@@ -238,7 +283,11 @@ def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     counts = counter.fit_transform(train.text)
     lists = {"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)}
     words = " ".join(texts.text).lower().split()
-    found = pd.DataFrame(lists, counter.get_feature_names_out()).reindex(words)
-    found = found.fillna({"lexicon": 0, "rarity": lists["rarity"].max()}).reset_index(drop=True)
+    scores = pd.DataFrame(lists, counter.get_feature_names_out()).reindex(words)
+    scores = scores.fillna({"lexicon": 0, "rarity": lists["rarity"].max()}).reset_index(
+        drop=True
+    )
     offsets = np.cumsum([0, *texts.n])
-    return found.assign(chance=draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)[0])
+    return scores.assign(
+        chance=draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)[0]
+    )

@@ -50,8 +50,14 @@ def of_model(encoder: str, seed: int) -> Iterator[pd.DataFrame]:
     speaks = (bayes > np.log(TIMES)) & ((counts > 0).sum(axis=0) >= TEXTS)
     kinds = np.where(totals(speaks[words], traces.offsets) > 0, "sentiment word", "none")
 
-    values = {name: np.abs(number).astype(float) for name, number in importances(traces, seed).items()}
-    values |= {"permuted": permuted_weights(traces, seed).attention, "lexicon": bayes[words], "person": marked}
+    values = {
+        name: np.abs(number).astype(float) for name, number in importances(traces, seed).items()
+    }
+    values |= {
+        "permuted": permuted_weights(traces, seed).attention,
+        "lexicon": bayes[words],
+        "person": marked,
+    }
     for ranking in RANKINGS:
         size = marked.mean(axis=0) if ranking == "person" else values[ranking]
         numbers = plausible(values[ranking], marked, traces.offsets)

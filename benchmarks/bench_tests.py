@@ -53,12 +53,16 @@ def shared(runs: Iterable[Run]) -> list[Traces]:
     """Traces of runs, of the documents of several items that all of them keep."""
     models = [obtain(run).traces for run in runs]
     documents = set.intersection(*(set(model.doc_id[model.lengths > 1]) for model in models))
-    return [model.take(np.flatnonzero(np.isin(model.doc_id, list(documents)))) for model in models]
+    return [
+        model.take(np.flatnonzero(np.isin(model.doc_id, list(documents)))) for model in models
+    ]
 
 
 def areas(corpus: str) -> pd.DataFrame:
     texts = shared(runs_of(corpus, "ppmi-300"))
-    models = dict.fromkeys(TESTS, texts) | {"gradients": shared(runs_of(corpus, "ppmi-300", "average"))}
+    models = dict.fromkeys(TESTS, texts) | {
+        "gradients": shared(runs_of(corpus, "ppmi-300", "average"))
+    }
     rows = []
     for definition, weigh in GOOD.items():
         named = {"corpus": corpus, "vectors": "ppmi-300", "definition": definition}
@@ -72,7 +76,9 @@ def areas(corpus: str) -> pd.DataFrame:
 def told(good: list[Traces], models: list[Traces], test: Callable, **named) -> list[dict]:
     """Rows of FORMS: how well a test tells good weights from the same permuted, in models of the first seeds."""
     asked = zip(good, models, SEEDS, strict=False)
-    return rows_of([told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked], **named)
+    return rows_of(
+        [told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked], **named
+    )
 
 
 def stable(weights: list[Traces], /, **named) -> list[dict]:
@@ -85,7 +91,9 @@ def stable(weights: list[Traces], /, **named) -> list[dict]:
 
 def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
     """One row for each of FORMS, of tables of `told_apart`, one a seed, of the same documents."""
-    return [mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS]
+    return [
+        mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS
+    ]
 
 
 def is_like(weights: Traces, first: Traces) -> np.ndarray:
@@ -116,7 +124,9 @@ def statements_in(traces: Traces, seed: int = 0) -> pd.Series:
     return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
 
 
-def expected_when_permuted(traces: Traces, draws: int = math.factorial(ALL_ORDERS)) -> pd.Series:
+def expected_when_permuted(
+    traces: Traces, draws: int = math.factorial(ALL_ORDERS)
+) -> pd.Series:
     """Statements' numbers when each text's weights are permuted: the mean over joint orders, by default all orders of
     texts of up to six items (`nth_permutation`), the other item r being drawn anew for each."""
     each = [statements_in(nth_permutation(traces, k), seed=k) for k in range(draws)]
@@ -130,7 +140,9 @@ def nth_permutation(traces: Traces, k: int) -> Traces:
     for rows, n in chunks(traces.lengths, len(traces.score)):
         if n <= ALL_ORDERS:
             orders = np.array(list(permutations(range(n))))
-            order = orders[(k + rows) % len(orders)]  # (B, n); documents start at different orders
+            order = orders[
+                (k + rows) % len(orders)
+            ]  # (B, n); documents start at different orders
             items = traces.offsets[rows, None] + np.arange(n)
             score[items] = np.take_along_axis(traces.score[items], order, axis=1)
     return replace(traces, score=score, gradient=None, leave_one_out=None)

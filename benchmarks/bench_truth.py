@@ -119,8 +119,8 @@ def label_words(strength: float = 1.0) -> Prepared:
         spoken = np.where(rng.random(count) < strength, labels, 1 - labels)
         lists = []
         for tokens, word in zip(texts.lists, spoken, strict=True):
-            place = rng.integers(len(tokens) + 1)
-            lists.append([*tokens[:place], WORDS[word], *tokens[place:]])
+            position = rng.integers(len(tokens) + 1)
+            lists.append([*tokens[:position], WORDS[word], *tokens[position:]])
         splits[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(count))
     return Prepared(splits)
 
@@ -140,14 +140,18 @@ def traced(run: Run) -> tuple[Traces, np.ndarray]:
 
 def on_word(traces: Traces, planted: np.ndarray) -> Traces:
     """The weights that read the planted word: TOP there, the rest spread evenly."""
-    rest = -np.log(TOP / (1 - TOP) * np.maximum(traces.lengths - 1, 1))
-    return weighed(traces, np.where(planted, 0.0, rest[traces.owner]))
+    below = -np.log(TOP / (1 - TOP) * np.maximum(traces.lengths - 1, 1))
+    return weighed(traces, np.where(planted, 0.0, below[traces.owner]))
 
 
 def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
     """What is told of each sentence (D,)."""
     firsts = {}
-    kinds = {"attention": traces.attention, "gradient": traces.gradient, "deletion": traces.leave_one_out}
+    kinds = {
+        "attention": traces.attention,
+        "gradient": traces.gradient,
+        "deletion": traces.leave_one_out,
+    }
     for name in [name for name, values in kinds.items() if values is not None]:
         size = np.abs(kinds[name])
         first = size == maxima(size, traces.offsets)[traces.owner]
@@ -156,7 +160,9 @@ def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
         "accuracy": traces.predicted == traces.label,
         "weight on it": totals(traces.attention * planted, traces.offsets),
         **{f"{name} names it": value for name, value in firsts.items()},
-        "single-state agreement": single_state_agreement(traces)["single_state_agreement"].to_numpy(),
+        "single-state agreement": single_state_agreement(traces)[
+            "single_state_agreement"
+        ].to_numpy(),
         "permuting changes little": permutation(traces)["median_change"].to_numpy() < 0.1,
         "adversarial attention": exact(traces, 0.05)["jsd_exact"].to_numpy() > 0.4,
     }
@@ -164,7 +170,10 @@ def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
 
 def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
     options = (("strength", strength),)
-    read = [traced(Run(NAME, encoder, seed=seed, options=options, **FROZEN.get(encoder, {}))) for seed in FIVE]
+    read = [
+        traced(Run(NAME, encoder, seed=seed, options=options, **FROZEN.get(encoder, {})))
+        for seed in FIVE
+    ]
     named = {"strength": strength, "encoder": encoder}
     columns = [counted(*both) for both in read]
     for name in columns[0]:
@@ -172,10 +181,22 @@ def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
         yield mean_of(values, **named, weights="own", measure=name, statistic="mean")
     tests = [name for name in TESTS if (name == "gradients") == (encoder == "average")]
     for weights, weigh in (("own", lambda traces, _: traces), ("planted word", on_word)):
-        kept = [(traces.take(few := np.arange(TESTED)), planted, few) for traces, planted in read]
-        good = [weigh(traces, planted).take(few) for (traces, planted), (*_, few) in zip(read, kept, strict=True)]
+        kept = [
+            (traces.take(few := np.arange(TESTED)), planted, few) for traces, planted in read
+        ]
+        good = [
+            weigh(traces, planted).take(few)
+            for (traces, planted), (*_, few) in zip(read, kept, strict=True)
+        ]
         for name in tests:
-            yield from told(good, [model for model, *_ in kept], TESTS[name], **named, weights=weights, measure=name)
+            yield from told(
+                good,
+                [model for model, *_ in kept],
+                TESTS[name],
+                **named,
+                weights=weights,
+                measure=name,
+            )
         if encoder != "average":
             yield from stable(good, **named, weights=weights)
 
@@ -188,10 +209,18 @@ def of_scores(strength: float) -> Iterator[dict]:
     reader = partial(run, encoder="lstm")
     pairs = {
         "necessary": [(f1() - flat, f1(guide=kind, base=run) - flat) for kind in BAD],
-        "guide": [(f1(guide="own", base=reader) - flat, f1(guide=kind, base=reader) - flat) for kind in BAD],
+        "guide": [
+            (f1(guide="own", base=reader) - flat, f1(guide=kind, base=reader) - flat)
+            for kind in BAD
+        ],
         "hard to move": [prices(run)],
     }
-    named = {"strength": strength, "encoder": "average", "weights": "planted word", "statistic": "beside"}
+    named = {
+        "strength": strength,
+        "encoder": "average",
+        "weights": "planted word",
+        "statistic": "beside",
+    }
     for name, value in won(pairs).items():
         yield named | {"measure": name, "value": value, "n_seeds": len(FIVE)}
 
@@ -220,7 +249,9 @@ def strata() -> Iterator[dict]:
                 for one in np.unique(stratum):
                     here = values[:, stratum == one]
                     if here.shape[1] >= FEWEST:
-                        yield mean_of(here, corpus=corpus, encoder=encoder, test=test, stratum=one)
+                        yield mean_of(
+                            here, corpus=corpus, encoder=encoder, test=test, stratum=one
+                        )
                 yield mean_of(values, corpus=corpus, encoder=encoder, test=test, stratum="all")
 
 
@@ -233,7 +264,11 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
         columns = (
             of_permuted(traces)
             | of_adversaries(traces)
-            | {"single_state_agreement": single_state_agreement(traces)["single_state_agreement"].to_numpy()}
+            | {
+                "single_state_agreement": single_state_agreement(traces)[
+                    "single_state_agreement"
+                ].to_numpy()
+            }
         )
         tables.append(pd.DataFrame(columns, index=traces.doc_id))
     return tables
@@ -252,25 +287,34 @@ def lists() -> Iterator[dict]:
         tables = tables_of("sst", encoder, "documents")
         has = tables[0].index.isin(negated)
         for texts, rows in (("negation", has), ("no negation", ~has)):
-            yield from of_words([table[rows] for table in tables], corpus="sst", encoder=encoder, texts=texts)
+            yield from of_words(
+                [table[rows] for table in tables], corpus="sst", encoder=encoder, texts=texts
+            )
     for corpus in ("sst", "agnews", "20news"):
         for encoder in ("cnn", "transformer"):
             splits = inputs_of(Run(corpus))[0].splits
-            found = shared(runs_of(corpus, "ppmi-300", encoder))
-            if len(found[0]) < FEWEST:
+            models = shared(runs_of(corpus, "ppmi-300", encoder))
+            if len(models[0]) < FEWEST:
                 continue
-            rows = np.flatnonzero(np.isin(splits["test"].doc_ids, found[0].doc_id))
+            rows = np.flatnonzero(np.isin(splits["test"].doc_ids, models[0].doc_id))
             kept = splits["test"].take(rows)
-            assert (kept.doc_ids == found[0].doc_id).all()
-            tables = [pd.DataFrame(of_lists(traces, splits["train"], kept)) for traces in found]
+            assert (kept.doc_ids == models[0].doc_id).all()
+            tables = [
+                pd.DataFrame(of_lists(traces, splits["train"], kept)) for traces in models
+            ]
             yield from of_words(tables, corpus=corpus, encoder=encoder, texts="stored")
 
 
 def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
     each = {
-        name: np.array([table[name] for table in tables]) for name in tables[0] if name.startswith(("top1", "change"))
+        name: np.array([table[name] for table in tables])
+        for name in tables[0]
+        if name.startswith(("top1", "change"))
     }
-    each |= {f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"] for kind in ("top1", "change")}
+    each |= {
+        f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"]
+        for kind in ("top1", "change")
+    }
     for name, values in each.items():
         yield mean_of(values, **named, measure=name)
 
@@ -280,7 +324,9 @@ def planted_words() -> Iterator[dict]:
     foreign.register_corpus(entry, label_words, version="1")
     for strength, encoder in MODELS:
         splits = label_words(strength).splits.values()
-        OWN[NAME] = pd.concat([pd.Series([*map(" ".join, part.lists)], part.doc_ids) for part in splits])
+        OWN[NAME] = pd.concat(
+            [pd.Series([*map(" ".join, part.lists)], part.doc_ids) for part in splits]
+        )
         yield from of_encoder(strength, encoder)
     for strength in STRENGTHS:
         yield from of_scores(strength)
@@ -289,5 +335,10 @@ def planted_words() -> Iterator[dict]:
 def write(*asked: str) -> None:
     """Make the tables of these names anew."""
     for name in asked:
-        rows = {"strata": strata, "lists": lists, "label_words": planted_words, "frozen": frozen}[name]()
+        rows = {
+            "strata": strata,
+            "lists": lists,
+            "label_words": planted_words,
+            "frozen": frozen,
+        }[name]()
         put(f"{name}.csv" + ".xz" * (name == "frozen"), pd.DataFrame(rows))

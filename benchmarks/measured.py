@@ -28,7 +28,13 @@ def mean_of(values: np.ndarray, **named) -> dict:
     """A row of a table: mean of values (S, D) of seeds and documents, with its interval over both."""
     low, high = crossed_interval(values)
     n_seeds, documents = np.shape(values)
-    return named | {"value": np.nanmean(values), "low": low, "high": high, "n_seeds": n_seeds, "documents": documents}
+    return named | {
+        "value": np.nanmean(values),
+        "low": low,
+        "high": high,
+        "n_seeds": n_seeds,
+        "documents": documents,
+    }
 
 
 def stamped(table: pd.DataFrame) -> pd.DataFrame:
@@ -39,6 +45,10 @@ def stamped(table: pd.DataFrame) -> pd.DataFrame:
 
 def machine() -> str:
     """This machine in words."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").is_file() else []
+    lines = (
+        Path("/proc/cpuinfo").read_text().splitlines()
+        if Path("/proc/cpuinfo").is_file()
+        else []
+    )
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()

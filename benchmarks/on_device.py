@@ -42,7 +42,13 @@ WORDS = 400
 
 ARRAYS = ("attention", "contribution", "gradient", "leave_one_out", "outputs")
 ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
-PLANTED = (("n_dev", 40), ("n_test", 40), ("n_train", 200), ("shortest_sentence", 3), ("longest_sentence", 8))
+PLANTED = (
+    ("n_dev", 40),
+    ("n_test", 40),
+    ("n_train", 200),
+    ("shortest_sentence", 3),
+    ("longest_sentence", 8),
+)
 BASE = Run("planted", epochs=1, options=PLANTED)
 TRAINED = (
     BASE,
@@ -71,7 +77,9 @@ SIZES = Sizes()
 def main(*words: str) -> None:
     """Measure, print row by row, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks --device", description=__doc__)
-    parser.add_argument("device", nargs="?", default="cuda", help="cuda, cuda:1; cpu tries the script alone")
+    parser.add_argument(
+        "device", nargs="?", default="cuda", help="cuda, cuda:1; cpu tries the script alone"
+    )
     parser.add_argument("--to", type=Path, help="file of the table")
     options = parser.parse_args(words)
     keep_memory()
@@ -82,7 +90,8 @@ def main(*words: str) -> None:
             rows.append(row)
             print(
                 "  ".join(
-                    f"{name} {value if isinstance(value, str) else f'{value:.3g}'}" for name, value in row.items()
+                    f"{name} {value if isinstance(value, str) else f'{value:.3g}'}"
+                    for name, value in row.items()
                 )
             )
     card = torch.cuda.get_device_name(options.device) if torch.cuda.is_available() else "no GPU"
@@ -104,7 +113,9 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
         yield from readings(device, encoder, test)
     for encoder in ("lstm", "cnn", "average"):
         model = speed.classifier(encoder).eval().to(device)
-        read = partial(trace, model, speed.texts(sizes.long, speed.VOCABULARY, long=True), progress=False)
+        read = partial(
+            trace, model, speed.texts(sizes.long, speed.VOCABULARY, long=True), progress=False
+        )
         yield beside(device, f"all of {sizes.long} texts of 180 words", encoder, read)
     yield from searches(device, test, sizes)
 
@@ -124,29 +135,33 @@ def beside(
     expected = None
     if on_cpu:
         cpu, expected, _ = timed("cpu", on_cpu)
-    gpu, found, peak = timed(device, work)
+    gpu, reached, peak = timed(device, work)
     if apart:
-        difference = apart(expected, found)
+        difference = apart(expected, reached)
     named = {"what": what, "model": model, "cpu": times * cpu, "gpu": times * gpu}
     return named | {"difference": difference, "peak_mb": peak}
 
 
-def timed(place: str, work: Callable[[], object]) -> tuple[float, object, float]:
+def timed(machine: str, work: Callable[[], object]) -> tuple[float, object, float]:
     """Seconds of the faster of two calls there, the last result, the peak of the GPU's memory in MB."""
-    cuda = place.startswith("cuda")
+    cuda = machine.startswith("cuda")
     if cuda:
         torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(place)
+        torch.cuda.reset_peak_memory_stats(machine)
     seconds = []
-    with patch.dict(os.environ, ATTN_DEVICE=place):
+    with patch.dict(os.environ, ATTN_DEVICE=machine):
         compute_device()
         for _ in range(2):
             began = perf_counter()
             result = work()
             if cuda:
-                torch.cuda.synchronize(place)
+                torch.cuda.synchronize(machine)
             seconds.append(perf_counter() - began)
-    return min(seconds), result, torch.cuda.max_memory_allocated(place) / 2**20 if cuda else np.nan
+    return (
+        min(seconds),
+        result,
+        torch.cuda.max_memory_allocated(machine) / 2**20 if cuda else np.nan,
+    )
 
 
 def doubled(model: nn.Module) -> nn.Module:
@@ -165,14 +180,20 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
     torch.manual_seed(0)
     for encoder in ENCODERS:
         for attention in ("tanh", "dot"):
-            yield f"{encoder} {attention}", classifier.build(encoder, attention, vectors), documents
+            yield (
+                f"{encoder} {attention}",
+                classifier.build(encoder, attention, vectors),
+                documents,
+            )
     second = speed.texts(count, WORDS, seed=2)
     pairs = replace(documents, query_ids=second.ids, query_offsets=second.offsets)
     for encoder in ENCODERS[:3]:
         yield f"pairs {encoder}", paired.build(encoder, "tanh", vectors, 3), pairs
     halves = documents.lengths - 2
     sentences = np.stack([halves // 2, halves - halves // 2], axis=1).ravel()
-    cut = replace(documents, sentence_lengths=sentences, sentence_offsets=np.arange(0, 2 * count + 1, 2))
+    cut = replace(
+        documents, sentence_lengths=sentences, sentence_offsets=np.arange(0, 2 * count + 1, 2)
+    )
     for name in HIERARCHICAL:
         yield name, hierarchical.build(name, speed.vectors(WORDS, 200), 5), cut
 
@@ -187,13 +208,17 @@ def parity(device: str, sizes: Sizes) -> Iterator[dict]:
         yield row | {"rounding": apart(read(model.double()), single)}
 
 
-def apart(expected: Traces, found: Traces) -> float:
+def apart(expected: Traces, reached: Traces) -> float:
     """The largest absolute difference of ARRAYS, infinite where one is NaN and the other is not."""
     largest = 0.0
     for name in ARRAYS:
-        one_side = np.isnan(getattr(expected, name)) != np.isnan(getattr(found, name))
-        difference = np.abs(np.nan_to_num(getattr(expected, name)) - np.nan_to_num(getattr(found, name)))
-        largest = max(largest, float(difference.max(initial=0.0)), np.inf if one_side.any() else 0.0)
+        one_side = np.isnan(getattr(expected, name)) != np.isnan(getattr(reached, name))
+        difference = np.abs(
+            np.nan_to_num(getattr(expected, name)) - np.nan_to_num(getattr(reached, name))
+        )
+        largest = max(
+            largest, float(difference.max(initial=0.0)), np.inf if one_side.any() else 0.0
+        )
     return largest
 
 
@@ -215,7 +240,13 @@ def trainings(device: str) -> Iterator[dict]:
         bases = [] if run.base is None else [base]
         work = partial(weights_of, run, *bases)
         apart = changed if run is BASE else None
-        yield beside(device, "a training; the first repeated", f"{run.family} {run.encoder}", work, apart=apart)
+        yield beside(
+            device,
+            "a training; the first repeated",
+            f"{run.family} {run.encoder}",
+            work,
+            apart=apart,
+        )
 
 
 def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
@@ -232,7 +263,14 @@ def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
 
     there = copy.deepcopy(model).to(device)
     what = f"an epoch, {len(chosen)} steps"
-    return beside(device, what, encoder, partial(train, there), partial(train, model), times=len(chosen) / len(steps))
+    return beside(
+        device,
+        what,
+        encoder,
+        partial(train, there),
+        partial(train, model),
+        times=len(chosen) / len(steps),
+    )
 
 
 READINGS = {
@@ -250,17 +288,19 @@ def readings(device: str, encoder: str, documents: Documents) -> Iterator[dict]:
         read = partial(trace, documents=documents, progress=False, **asked)
         slow = encoder == "transformer" and name == "leave-one-out"
         on_cpu = None if slow else partial(read, model)
-        yield beside(device, f"{name}, {len(documents):,} texts", encoder, partial(read, there), on_cpu)
+        yield beside(
+            device, f"{name}, {len(documents):,} texts", encoder, partial(read, there), on_cpu
+        )
 
 
 def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
     """The search for adversarial attention (k = 5): difference of the JSD that it ends at; as many texts as IMDB's test
     set has, as long as they are, on the GPU alone."""
-    few = documents.take(np.arange(min(200, len(documents))))
+    first = documents.take(np.arange(min(200, len(documents))))
     long = speed.texts(sizes.long_searched, speed.VOCABULARY, long=True)
     ways = (
         ("", "one logit", speed.classifier(), documents),
-        ("", "four classes", speed.classifier(outputs=4), few),
+        ("", "four classes", speed.classifier(outputs=4), first),
         (" of 180 words", "one logit", speed.classifier("average"), long),
     )
     for of, name, model, read in ways:
@@ -269,10 +309,16 @@ def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
         work = partial(search, traces, steps=sizes.search_steps, progress=False)
         jsd = partial(jsd_apart, traces)
         what = f"search, {len(read):,} texts{of}, {sizes.search_steps} steps"
-        yield beside(device, what, name, work) if of else beside(device, what, name, work, work, jsd)
+        yield (
+            beside(device, what, name, work)
+            if of
+            else beside(device, what, name, work, work, jsd)
+        )
 
 
-def jsd_apart(traces: Traces, expected: np.ndarray, found: np.ndarray) -> float:
+def jsd_apart(traces: Traces, expected: np.ndarray, reached: np.ndarray) -> float:
     """The largest difference of two searches' JSD to the model's attention."""
-    jsd = [jsd_ragged(weights, traces.attention, traces.offsets) for weights in (expected, found)]
+    jsd = [
+        jsd_ragged(weights, traces.attention, traces.offsets) for weights in (expected, reached)
+    ]
     return float(np.abs(jsd[0] - jsd[1]).max())

@@ -30,7 +30,9 @@ def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def in_order(offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tensor]]) -> np.ndarray:
+def in_order(
+    offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tensor]]
+) -> np.ndarray:
     """The numbers at a mask of batches (rows, mask (B, L), values (..., B, L)), document after document (..., T)."""
     _, _, first = by_batch[0]
     numbers = np.empty((*first.shape[:-2], offsets[-1]))
@@ -42,13 +44,18 @@ def in_order(offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tenso
 
 def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
     """Numbers of the words (T, ...) of some documents as a batch (B, L, ...)."""
-    texts = [torch.tensor(values[traces.offsets[row] : traces.offsets[row + 1]]).float() for row in rows]
+    texts = [
+        torch.tensor(values[traces.offsets[row] : traces.offsets[row + 1]]).float()
+        for row in rows
+    ]
     return pad_sequence(texts, batch_first=True, padding_value=fill)
 
 
 def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """SciPy's tau, text by text, (D,)."""
-    return np.array([kendalltau(x[start:stop], y[start:stop])[0] for start, stop in pairwise(offsets)])
+    return np.array(
+        [kendalltau(x[start:stop], y[start:stop])[0] for start, stop in pairwise(offsets)]
+    )
 
 
 class Batch:
@@ -77,7 +84,9 @@ def permutation(traces: Traces, count: int = 100) -> np.ndarray:
         p = batch.p(batch.attention)
         changes = []
         for _ in range(count):
-            keys = torch.rand(batch.mask.shape).masked_fill(~batch.mask, 2.0)  # pads are sorted behind every word
+            keys = torch.rand(batch.mask.shape).masked_fill(
+                ~batch.mask, 2.0
+            )  # pads are sorted behind every word
             shuffled = batch.attention.gather(1, keys.argsort(-1))
             changes.append((batch.p(shuffled) - p).abs().numpy())
         median_change[rows] = np.median(changes, axis=0)
@@ -90,7 +99,9 @@ def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
     k = len(starts)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
-        free = torch.stack([padded(traces, rows, start) for start in starts]).requires_grad_()  # (k, B, L)
+        free = torch.stack(
+            [padded(traces, rows, start) for start in starts]
+        ).requires_grad_()  # (k, B, L)
         adam = torch.optim.Adam([free], lr=0.01, amsgrad=True)
         for _ in range(steps):
             weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)

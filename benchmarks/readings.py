@@ -44,8 +44,14 @@ def make_readings() -> None:
     sentences = {}
     for text in SENTENCES:
         words = sentence.sentence_traces(text)[0]
-        by_encoder = {"lstm": traced(text), "average": look(words, table), "minilm": traced(text, PIECES)}
-        sentences[text] = {encoder: reading | picture(reading) for encoder, reading in by_encoder.items()}
+        by_encoder = {
+            "lstm": traced(text),
+            "average": look(words, table),
+            "minilm": traced(text, PIECES),
+        }
+        sentences[text] = {
+            encoder: reading | picture(reading) for encoder, reading in by_encoder.items()
+        }
     target = DATA / "examples" / "readings.json"
     readings = {"average": table, "minilm": PIECES.key, "sentences": sentences}
     target.write_text(json.dumps(readings, separators=(",", ":")) + "\n", encoding="utf-8")
@@ -74,7 +80,12 @@ def look(words: list[str], table: dict) -> dict:
     rows = [row_of.get(word, UNKNOWN) for word in words]
     attention = softmax(np.array(table["score"])[rows] / 1000)
     contribution = np.array(table["c"])[rows] / 1000
-    return {"w": words, "a": attention.round(4).tolist(), "c": contribution.tolist(), "b": table["b"]}
+    return {
+        "w": words,
+        "a": attention.round(4).tolist(),
+        "c": contribution.tolist(),
+        "b": table["b"],
+    }
 
 
 def traced(text: str, run: Run | None = None) -> dict:
@@ -82,7 +93,11 @@ def traced(text: str, run: Run | None = None) -> dict:
     words = sentence.sentence_traces(text, run)[0]
     assert not any(word.startswith("##") for word in words), f"{text}: a word of several pieces"
     shorter = [" ".join(words[:gone] + words[gone + 1 :]) for gone in range(len(words))]
-    return {"w": words, **numbers(text, run), "without": [numbers(line, run) for line in shorter]}
+    return {
+        "w": words,
+        **numbers(text, run),
+        "without": [numbers(line, run) for line in shorter],
+    }
 
 
 def numbers(text: str, run: Run | None) -> dict:

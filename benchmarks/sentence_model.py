@@ -30,7 +30,9 @@ def export(key: str) -> None:
     trained, _ = store.read_weights(key)
     data = encode("sst")
     test = data.splits["test"]
-    texts = (word_counts(data.splits["train"], len(data.vocabulary)) > 0).sum(axis=0)  # (V,) in which each word stands
+    texts = (word_counts(data.splits["train"], len(data.vocabulary)) > 0).sum(
+        axis=0
+    )  # (V,) in which each word stands
     special = np.arange(len(data.vocabulary)) < len(SPECIALS)
     kept = np.flatnonzero((texts >= 2) | special)
     arrays = dict(trained["dev"])

@@ -77,7 +77,9 @@ def items(documents: int = 200, length: int = 180, classes: int = 5) -> Traces:
     about as many removals as a BiLSTM's on IMDB."""
     rng = np.random.default_rng(0)
     label = rng.integers(0, classes, documents)
-    value = rng.normal(0, 1, (documents, length, classes)) + 0.7 * np.eye(classes)[label][:, None]
+    value = (
+        rng.normal(0, 1, (documents, length, classes)) + 0.7 * np.eye(classes)[label][:, None]
+    )
     score = rng.normal(0, 1.0, (documents, length))
     return Traces(
         doc_id=np.arange(documents),
@@ -92,13 +94,22 @@ def items(documents: int = 200, length: int = 180, classes: int = 5) -> Traces:
 def tasks() -> Iterator[Task]:
     """All rows: tests on traces alone, the plain forms of two on a part of the texts; and items erased in four orders,
     by attention, and three at random."""
-    traces = trace(classifier().eval(), texts(TEST, VOCABULARY), leave_one_out=False, progress=False).rounded()
+    traces = trace(
+        classifier().eval(), texts(TEST, VOCABULARY), leave_one_out=False, progress=False
+    ).rounded()
     pair = (traces.attention, np.abs(traces.gradient), traces.offsets)
-    yield Task("Kendall τ (one pair)", partial(kendall_ragged, *pair), partial(plain.kendall, *pair))
+    yield Task(
+        "Kendall τ (one pair)", partial(kendall_ragged, *pair), partial(plain.kendall, *pair)
+    )
     by_length = plain.by_length(traces.lengths)
     eighth = traces.take(np.concatenate(by_length[4::8]))
     share = len(eighth) / len(traces)
-    yield Task("permutation (100 draws)", partial(permutation, traces), partial(plain.permutation, eighth), share)
+    yield Task(
+        "permutation (100 draws)",
+        partial(permutation, traces),
+        partial(plain.permutation, eighth),
+        share,
+    )
     searched = traces.take(np.concatenate(by_length[13::27]))
     starts = 3 * random.normals(0, "starts", searched.doc_id, searched.offsets, 5)
     yield Task(
@@ -138,7 +149,9 @@ def write() -> pd.DataFrame:
     rows = []
     for task in tasks():
         ours, written = seconds(task)
-        print(f"{task.phase:>54} {ours:>9.3g} {written:>9.3g} {written / ours:>7.1f}", flush=True)
+        print(
+            f"{task.phase:>54} {ours:>9.3g} {written:>9.3g} {written / ours:>7.1f}", flush=True
+        )
         rows.append({"phase": task.phase, "threads": 1, "seconds": ours, "plain": written})
     return pd.DataFrame(rows)
 

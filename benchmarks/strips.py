@@ -53,9 +53,14 @@ def make_strips() -> None:
         for name, attention, p in shown:
             by_sentence = np.split(np.rint(1000 * attention).astype(int), traces.offsets[1:-1])
             model = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
-            model |= {"p": np.round(p, 3).tolist(), "a": [weights.tolist() for weights in by_sentence]}
+            model |= {
+                "p": np.round(p, 3).tolist(),
+                "a": [weights.tolist() for weights in by_sentence],
+            }
             models.append(model)
     target = EXAMPLES / "strips.json"
     lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)
-    target.write_text(f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8")
+    target.write_text(
+        f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8"
+    )
     print(target)

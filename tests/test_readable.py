@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-PACKAGES = ("attn_core", "attn_lab", "book/attn_book", "book/attn_build")
+PACKAGES = ("attn_core", "attn_lab", "book/attn_book", "book/attn_build", "benchmarks")
 
 DENSITY = 11
 """Tokens a line that a package has on average, at most."""
