@@ -175,6 +175,7 @@ def measures(traces: Traces) -> pd.DataFrame:
     tenths = (
         agrees.groupby([owner, 1 + position * 10 // traces.lengths[owner]]).mean().unstack()
     )
+    tenths = tenths[traces.lengths >= 10]  # so each tenth is of the same texts
     tenths = tenths.add_prefix("single_state_agreement tenth=")
     adversarial = exact(traces, 0.01)[["jsd_exact"]].add_suffix(" epsilon=0.01")
     tests = joined(single_state_agreement(traces), permutation(traces), adversarial)
