@@ -137,14 +137,30 @@ def test_rounding_is_close_monotone_and_keeps_specials(a, b):
     assert rounded[0].view(np.uint32) & 0x7FF == 0
 
 
+def killed(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("moment", ["fdopen", "chmod", "replace"])
+def test_a_cached_run_is_the_old_one_if_its_writer_is_killed(tmp_path, monkeypatch, moment):
+    first = stored(tmp_path)
+    monkeypatch.setattr(os, moment, killed)
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # nothing after the kill is done by the writer
+    with pytest.raises(KeyboardInterrupt):
+        stored(tmp_path, toy_traces(seed=1))
+    monkeypatch.undo()
+    monkeypatch.setattr("psutil.pid_exists", lambda process: False)
+    np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, first.score)
+    store.sweep_away(tmp_path)
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["toy.zip"]
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize("moment", ["staging", "deciding", "moving 0", "moving 1", "moving 2"])
 def test_an_archive_is_the_old_one_or_the_new_one_if_its_writer_is_killed(tmp_path, monkeypatch, moment):
     first = merged(tmp_path)
     calls = []
-
-    def killed(*_):
-        raise KeyboardInterrupt
 
     def at_the_third(source, target, replace=os.replace):
         calls.append(target)

@@ -1,11 +1,28 @@
 """Majority rate and bag-of-words regression, and which models are too weak to count."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from attn_lab.data import encode
 from attn_lab.runs import baselines
+from benchmarks.baselines import bag_of_words
 
 COLUMNS = ["corpus", "majority", "regression"]
+
+
+def test_regression_learns_planted_words_and_the_majority_does_not():
+    row = bag_of_words(encode("planted", n_train=400, n_dev=100, n_test=200, positive=0.6))
+    assert row["regression"] > 0.95 and row["majority"] == pytest.approx(0.6, abs=0.01)
+    assert row["n_test"] == 200
+
+
+def test_the_regression_of_pairs_never_reads_the_text_attended_to():
+    data = encode("babi_1", source="generated")
+    data = replace(data, splits={name: part.take(range(200)) for name, part in data.splits.items()})
+    other = {name: replace(part, ids=part.ids[::-1].copy()) for name, part in data.splits.items()}
+    assert bag_of_words(replace(data, splits=other)) == bag_of_words(data)
 
 
 BARS = pd.DataFrame([("imdb_stars", 0.2, 0.4), ("snli", 0.33, 0.59), ("babi_1", 0.15, 0.17)], columns=COLUMNS)

@@ -17,13 +17,15 @@ from pathlib import Path
 import devtools
 import nbformat
 import psutil
+import pyarrow as pa
 import pytest
 import yaml
 from conftest import ROOT, refused
 from miniature import FRONT, WAITING, WIDE
 
 from attn_build import build, rendering, running, sources
-from attn_lab.runs import upkeep
+from attn_lab.data.files import sha256
+from attn_lab.runs import store, upkeep
 
 MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
 
@@ -92,6 +94,17 @@ def test_the_status_page_says_how_pages_ran(miniature):
     text = (miniature / "book" / "status.md").read_text()
     assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
     assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| cut short \|", text)
+
+
+def test_the_status_page_counts_runs_and_names_the_seal_of_the_archive(tmp_path):
+    archive = small_book(tmp_path) / "data" / "archive"
+    store.write(archive, "k", {"runs": pa.table({"key": ["k"], "record": ["{}"]})})
+    upkeep.seal(archive)
+    build.write_status(tmp_path)
+    text = (tmp_path / "book" / "status.md").read_text()
+    digest = sha256(archive / "MANIFEST")
+    assert "Trained models: 1 runs;" in text
+    assert f"`{digest[:32]}` `{digest[32:]}`" in text
 
 
 def test_a_page_without_its_run_is_a_gap(miniature, capsys):
@@ -221,15 +234,22 @@ def test_failures_are_listed(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["reported/table.csv", "measured/s.csv", "archive/runs/sst.parquet", "examples/e.json"]
+    "name, different",
+    [
+        ("reported/table.csv", 3),
+        ("measured/s.csv", 3),
+        ("archive/runs/sst.parquet", 3),
+        ("examples/e.json", 3),
+        ("../README.md", 1),
+    ],
 )
-def test_the_stamp_follows_data_and_archive(tmp_path, name):
+def test_the_stamp_follows_data_and_archive_and_no_prose(tmp_path, name, different):
     (tmp_path / "data" / name).parent.mkdir(parents=True)
     stamps = {build.common_stamp(tmp_path)}
     for text in "ab":
         (tmp_path / "data" / name).write_text(text)
         stamps.add(build.common_stamp(tmp_path))
-    assert len(stamps) == 3
+    assert len(stamps) == different
 
 
 # ---- as readers see it -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import devtools
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 
 from attn_build import pdf, rendering
 
@@ -78,6 +78,13 @@ def test_axe_finds_nothing_serious(chromium, width, scheme):
     assert not problems, "\n".join(problems)
 
 
+def test_axe_notices(tmp_path, chromium):
+    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text()
+    (tmp_path / "bad.html").write_text(f"<!doctype html><html lang=en>{ICON}<title>t</title><main><button></button>")
+    chromium.open(tmp_path / "bad.html")
+    assert chromium.axe(axe) == ["button-name: button: <button></button>"]
+
+
 @built
 def test_a_page_loads_what_it_needs():
     for name in pages():
@@ -110,6 +117,19 @@ def test_the_search_finds_the_definition_first(chromium, term, page):
     chromium.call("Page.navigate", url=f"{(HTML / 'search.html').as_uri()}?q={quote(term)}")
     first = chromium.wait("document.querySelector('#search-results li a')?.getAttribute('href')")
     assert first.partition("#")[0] == f"{page}.html"
+
+
+@built
+@pytest.mark.parametrize("page", ["index", "one-model"])
+def test_the_first_control_of_a_widget_is_near(chromium, page):
+    """At most five presses of Tab from the start of its section."""
+    chromium.open(HTML / f"{page}.html", 1280)
+    chromium.js("(box => { box.tabIndex = -1; box.focus(); })(document.querySelector('.attn-play').closest('section'))")
+    within = []
+    for _ in range(5):
+        chromium.key("Tab")
+        within.append(chromium.js("document.activeElement.closest('.attn-play') !== null"))
+    assert any(within)
 
 
 # ---- on paper --------------------------------------------------------------------------------------------------------
@@ -151,3 +171,8 @@ def test_the_pdf_is_linked_from_the_front_page_once(printed):
     assert pdf.page_numbers(content) == {"index--": "3", "jain-one--": "4"}, "behind the title and the contents"
     assert content.startswith(b"%PDF") and b"file://" not in content and not (path.parent / "print.html").exists()
     assert (path.parent / "index.html").read_text().count(path.name) == 1
+
+
+def test_without_chromium_there_is_one_line(printed):
+    told = python("-m", "attn_core", "pdf", folder=printed, PATH="")
+    assert told == "no Chromium was found, so no PDF was printed\n"

@@ -14,7 +14,7 @@ from attn_lab.data import catalogue, cleaning, encode, files, official, prepare
 from attn_lab.data.arrays import build
 from attn_lab.data.encoding import PREPARE, identity
 from attn_lab.data.prepared import Prepared, Texts
-from attn_lab.data.tables import read
+from attn_lab.data.tables import read, read_table
 
 DATA = ROOT / "data"
 NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mortality", "readmission")
@@ -130,6 +130,17 @@ def test_vocabulary_from_all_splits_is_a_set_of_its_own(sst_data):
 def test_wrong_calls_are_one_clear_line(call, message):
     with refused(message):
         call()
+
+
+@pytest.mark.parametrize("index", [[5, 0, 5], ["x", "y", "z"], "text"], ids=str)
+def test_an_index_of_a_parquet_file_is_a_column_like_others(tmp_path, index):
+    rows = [["0001", "01"], ['say "so" twice', "1"], ["plain", "2"]]
+    table = pandas.DataFrame(rows, columns=["text", "label"])
+    table = table.set_index(index) if index == "text" else table.set_axis(index)
+    table.to_parquet(tmp_path / "a.parquet")
+    found = read_table(tmp_path / "a.parquet", ("text", "label"))
+    assert found[["text", "label"]].values.tolist() == rows
+    assert found.index.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

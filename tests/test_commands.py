@@ -5,7 +5,7 @@ import shlex
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -96,3 +96,9 @@ def test_every_stored_measure_has_a_meaning_that_fits_a_line():
 def test_what_a_page_asks_the_archive_is_answered(ask):
     told = CliRunner().invoke(app, shlex.split(ask.replace("\\\n", " ")))
     assert told.exit_code == 0, told.output + str(told.exception)
+
+
+def test_a_shell_completes_the_installed_command():
+    asked = {"_ATTN_CORE_COMPLETE": "complete_bash", "COMP_WORDS": "attn-core exe", "COMP_CWORD": "1"}
+    code = "import sys; sys.argv = ['bin/attn-core']; from attn_lab.cli import main; main()"
+    assert python("-c", code, **asked).split() == ["execute"]

@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT, one, refused, toy_traces
 from plain_network import random_documents, random_model
 
+from attn_core.documents import UNKNOWN
 from attn_core.experiments.single import logits_without
 from attn_core.traces import sigmoid
 from attn_core.tracing import trace
@@ -79,6 +80,28 @@ def test_without_context_a_state_is_its_word():
         first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
         assert one == pytest.approx(first.mean(), abs=1e-6)
     assert lost["average"] < 1e-5 and lost["lstm"] > 1e-3
+
+
+def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
+    documents = random_documents(np.array([4, 9]), 40)
+    model = random_model("lstm", "tanh", 40)
+    traces = trace(model, documents)
+    each = bench_compared.each_hidden(model, documents, traces)
+    left = np.arange(len(each)) != 5  # the second word of the second text goes
+    alone = bench_compared.hidden(documents, left)
+    assert np.flatnonzero(alone.ids != documents.ids).tolist() == [documents.offsets[1] + 2]
+    assert alone.ids[documents.offsets[1] + 2] == UNKNOWN
+    change = trace(model, alone).p - traces.p
+    assert change == pytest.approx([0, each[5]], abs=1e-6)
+
+
+def test_both_ways_of_erasing_stand_in_the_table_of_masked_training():
+    options = (("n_dev", 20), ("n_test", 30), ("n_train", 60))
+    rows = bench_compared.masking_of(Run("planted", "average", epochs=2, options=options, mask=0.5))
+    assert set(rows.erasing) == {"removed", "hidden", ""} and set(rows["mask"]) == {0.5}
+    top = rows.query("measure == 'attention' and other == 'deletion' and statistic == 'top1'")
+    assert len(top) == 2 and top.value.between(0, 1).all()
+    assert rows.query("measure == 'model' and statistic == 'auc'").value.between(0, 1).all()
 
 
 def test_the_stored_table_fits_the_archive():

@@ -39,6 +39,12 @@ def test_erasing_the_top_word_of_permuted_weights():
     assert found["permuted_erasure"] == pytest.approx([(without_first + without_second) / 2])
 
 
+def test_equal_weights_are_their_own_control():
+    found = controls.of_permuted(of_two([0.5, 0.5]))
+    assert found["permuted_shuffle"] == pytest.approx([0.0])
+    assert found["erasure_own_wins"] == pytest.approx([0.5])
+
+
 TRAIN = Documents(
     ids=np.array([2, 4, 5, 3, 2, 6, 5, 3], np.int32),
     offsets=np.array([0, 4, 8]),

@@ -87,14 +87,35 @@ def test_a_padded_text_ends_in_pads():
     assert lengths.tolist() == [5, 3] and ids.dtype == np.int64
 
 
-@given(st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), st.integers(0, 9))
-def test_batches_hold_every_row_once_and_texts_of_like_length(lengths, size, seed):
+NOISE = st.sampled_from([0.0, 0.1, 0.5])
+
+
+@given(st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), NOISE, st.integers(0, 9))
+def test_batches_hold_every_row_once_and_texts_of_like_length(lengths, size, noise, seed):
+    """A row may stand before another only if the noise, floor(-noise L) to ceil(noise L) - 1, can close the gap."""
     docs = documents(lengths)
-    made = batches(docs, size, np.random.default_rng(seed), 0.0)
+    made = batches(docs, size, np.random.default_rng(seed), noise)
     assert sorted(np.concatenate([[], *made]).tolist()) == list(range(len(lengths)))
     assert sum(len(rows) != size for rows in made) <= 1
+    for n in [docs.lengths[rows] for rows in made]:
+        lowest = n + np.floor(-noise * n)
+        highest = n + np.maximum(np.ceil(noise * n) - 1, 0)
+        assert all(lowest[: j + 1].max() <= highest[j] for j in range(len(n)))
     made.sort(key=lambda rows: docs.lengths[rows].min())
-    assert all(docs.lengths[a].max() <= docs.lengths[b].min() for a, b in pairwise(made))
+    assert noise or all(docs.lengths[a].max() <= docs.lengths[b].min() for a, b in pairwise(made))
+
+
+def test_texts_are_taken_with_their_second_texts_and_answers():
+    second = documents([1, 2, 1])
+    answers = {"answer_ids": np.array([0, 2, 1], np.int32), "answer_offsets": np.array([0, 2, 2, 3])}
+    pairs = replace(documents([2, 1, 3]), query_ids=second.ids, query_offsets=second.offsets, **answers)
+    taken = pairs.take([2, 0])
+    assert taken.doc_ids.tolist() == taken.queries.doc_ids.tolist() == [1002, 1000]
+    assert taken.ids.tolist() == [2, 7, 8, 9, 3, 2, 4, 5, 3] and taken.labels.tolist() == [0, 0]
+    assert taken.query_ids.tolist() == [2, 7, 3, 2, 4, 3]
+    assert taken.allowed(3).tolist() == [[False, True, False], [True, False, True]]
+    assert pairs.take(np.array([True, False, True])).doc_ids.tolist() == [1000, 1002]
+    assert second.allowed(3) is None
 
 
 def test_fingerprint_sees_every_array_and_the_words():

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import subprocess
 import zipfile
 
 import nbformat
@@ -14,15 +16,16 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 from test_edition import CHAIN
 from test_editions import GENERAL, KEYS, secrets
-from test_exercises import PAGES
+from test_exercises import PAGES, exercises
 
-from attn_book.exercises import slips
+from attn_book.exercises import items_of, mistake, slips
 from attn_book.verdict import CLAIMS
 from attn_build import course
 from attn_build.running import PACKAGES
 from attn_build.sources import executed, read_notebook
 from attn_lab.runs.sentence import sentence_traces
 
+OTTER = shutil.which("otter")
 BUILT = ROOT / "_build" / "course-students.zip"
 
 
@@ -46,6 +49,16 @@ def source(notebook):
 
 def test_five_sessions_take_ninety_minutes_each(sessions):
     assert [sum(int(minutes) for minutes, _, _ in session.rows) for session in sessions] == [90] * 5
+
+
+def test_no_exercise_is_asked_twice(sessions):
+    asked = [exercise.label for session in sessions for exercise in session.checked]
+    assert len(asked) == len(set(asked))
+
+
+def test_every_page_of_the_chain_has_an_exercise_that_is_checked():
+    labels = {name: exercises(PAGES[name].read_text()) for name in CHAIN}
+    assert not [name for name, own in labels.items() if own and not KEYS.keys() & set(own)]
 
 
 def test_every_row_has_a_whole_note(sessions):
@@ -159,6 +172,34 @@ def test_students_notebooks_run_from_top_to_bottom(students, tmp_path):
     printed = "".join(output.get("text", "") for cell in whole.cells for output in cell.get("outputs", []))
     assert printed.count("nothing is entered") == source(whole).count(" = ...  # ")
     assert "not of the reading extra" not in printed
+
+
+def wrong_of(entry):
+    """A wrong answer that is told, and what is told of it."""
+    wrong = next((parts for parts, _ in slips(entry, GENERAL)), "no such word")
+    return wrong, mistake(entry, items_of(wrong), GENERAL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(OTTER is None, reason="no otter; pip install otter-grader, beside what reading needs")
+@pytest.mark.parametrize("right", [True, False])
+def test_the_real_otter_gives_full_points_and_names_mistakes(sessions, tmp_path, right):
+    session = sessions[1]
+    course.write_session(session, ROOT, tmp_path / "students", tmp_path / "instructors")
+    notebook = nbformat.read(tmp_path / "students" / f"{session.name}.ipynb", as_version=4)
+    entries = {exercise.variable: exercise.entry for exercise in session.checked}
+    for cell in notebook.cells:
+        variable = cell.source.partition(" = ...")[0]
+        if entry := entries.get(variable):
+            answer = entry["is"] if right else wrong_of(entry)[0]
+            cell.source = f"{variable} = {answer!r}"
+    nbformat.write(notebook, tmp_path / "mine.ipynb")
+    environment = {**os.environ, "ATTN_ARCHIVE": str(ROOT / "data" / "archive")}
+    command = [OTTER, "check", "mine.ipynb", "-t", tmp_path / "students" / "tests"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    told = done.stdout + done.stderr
+    assert ("All tests passed" in told) == right
+    assert right or not [why for _, why in map(wrong_of, entries.values()) if why not in told]
 
 
 # ---- projects --------------------------------------------------------------------------------------------------------
