@@ -112,6 +112,13 @@ def test_fast_equals_plain(encoder, attention, answers):
     assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
 
 
+@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("lstm", "dot"), ("cnn", "tanh")])
+def test_single_precision_at_the_papers_widths(encoder, attention):
+    documents, model = random_pairs([1, 2, 20, 45], 200), random_paired(encoder, attention, 200)
+    exact = trace(model, documents)
+    alike(trace(model.float(), documents), exact, 1e-5)
+
+
 @pytest.mark.parametrize("encoder", ["average", "none"])
 @pytest.mark.parametrize("make", [(random_model, random_documents), (random_paired, random_pairs)])
 def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make, encoder):
