@@ -121,8 +121,8 @@ def test_a_corpus_is_encoded_once_for_a_training_and_not_for_a_key_or_a_stored_r
     run = Run("mine", "average", epochs=1)
     key = run.key
     assert built == []
-    obtain(run)
-    assert obtain(run).source == "cache"
+    obtain(run, "auto")
+    assert obtain(run, "auto").source == "cache"
     assert built == ["mine"]
     register(lambda: of_table(words("good")), version="2")
     assert run.key != key

@@ -1,6 +1,7 @@
 """Models of text pairs: equations by hand, plain twins (autograd, naive deletion) in double precision, training."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import plain_network as plain
@@ -66,6 +67,20 @@ def test_a_question_by_hand():
     np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
     distance = [0.5 * sum(abs(a - b) for a, b in zip(answers(left), p, strict=True)) for left in (-1.0, 1.0)]
     np.testing.assert_allclose(traces.leave_one_out, distance, atol=1e-6)
+
+
+@forms
+def test_impossible_answers_by_hand():
+    """Of the question above answers 1 and 2 alone."""
+    model, documents = question()
+    traces = trace(model, replace(documents, answer_ids=np.array([1, 2], np.int32), answer_offsets=np.array([0, 2])))
+    hidden = math.tanh(0.8)
+    p = softmax([-hidden, 0.5 * hidden + 0.3])
+    np.testing.assert_allclose(traces.outputs[0], [0.0, *p], atol=1e-6)
+    assert traces.outputs[0, 0] == 0.0
+    assert traces.predicted == 2
+    slope = p[1] * (0.5 - (-p[0] + 0.5 * p[1])) * (1 - hidden**2)
+    np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
 
 
 def test_scores_by_hand():
