@@ -8,6 +8,7 @@ from plain import documents, jsd, output
 
 from attn_book import derived
 from attn_core.experiments import distance
+from attn_lab.more import beside
 
 COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd"]
 
@@ -56,7 +57,17 @@ def test_bad_input_is_named():
         distance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
 
 
-# Curves read off
+# Several trainings, curves read off
+
+
+def test_median_and_maximum_over_the_trainings_of_documents_that_all_have():
+    base = toy_traces((3, 4, 5, 6), 1)
+    first, second, third = (distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4))
+    found = beside.per_instance([first, second.iloc[[3, 0, 1]], third])  # one lacks a document and has another order
+    values = np.stack([table["jsd"] for table in (first, second, third)])[:, found["doc_id"]]
+    assert sorted(found["doc_id"]) == [0, 1, 3]
+    np.testing.assert_allclose(found[["median", "max"]].T, [np.median(values, 0), values.max(0)])
+    np.testing.assert_allclose(found["max_attention"], base.max_attention[found["doc_id"]])
 
 
 def test_reading_off_a_curve():

@@ -45,6 +45,17 @@ def test_ten_lines_are_ten_and_print_their_number(page):
     assert 0 < len(lines(cells)) <= TEN and "print(" in cells[-1], "\n\n".join(cells)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_computes_its_experiment(page):
+    cells = [cell for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells if cell.cell_type == "code"]
+    shown = [cell.source for cell in cells if not HIDDEN & set(cell.metadata.get("tags", []))]
+    assert not [line for line in lines(shown) if len(line) > WIDTH], "solutions, too"
+    code = "\n".join(cell.source for cell in cells)
+    assert re.search("attn_(core|lab)", code)
+    assert "traces" in code or page == "people", "whose marks are a table"
+    assert "expect(" in code, "sentences that hang on numbers have guards"
+
+
 @pytest.mark.parametrize("page", CHAIN)
 def test_a_page_of_the_chain_is_plain(page):
     text = sources.pages(ROOT)[page].read_text()

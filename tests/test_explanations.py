@@ -132,6 +132,12 @@ def test_where_cls_looks_is_all_there_is():
     assert shares == {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
 
 
+def test_agreement_by_hand():
+    offsets = np.array([0, 3, 4, 6])
+    found = rankings.agreement(np.array([1.0, 3, 2, 5, 1, 2]), np.array([0.1, 0.9, 0.2, 1, 7, 3]), offsets)
+    np.testing.assert_array_equal(found, [[1, np.nan, 0], [1, np.nan, -1]])
+
+
 @pytest.fixture(scope="module")
 def documents():
     rng = np.random.default_rng(1)

@@ -116,6 +116,18 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
         encode("mine")
 
 
+def test_a_corpus_is_encoded_once_for_a_training_and_not_for_a_key_or_a_stored_run(built):
+    register(lambda: of_table(words("good")), version="1")
+    run = Run("mine", "average", epochs=1)
+    key = run.key
+    assert built == []
+    obtain(run, "auto")
+    assert obtain(run, "auto").source == "cache"
+    assert built == ["mine"]
+    register(lambda: of_table(words("good")), version="2")
+    assert run.key != key
+
+
 def test_names_of_the_package_are_refused():
     with refused("^the corpus 'sst' is the package's own"):
         register(lambda: of_table(words("good")), name="sst")

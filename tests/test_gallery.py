@@ -79,6 +79,19 @@ def test_without_the_script_folds_hold_all_figures(shown):
     assert "http" not in CODE, "no network"
 
 
+def test_the_table_holds_every_mean_of_the_stored_models(shown):
+    page = shown[0]
+    name = ("SST", "BiLSTM", "additive", "negative", "τ attention, gradient")
+    row = next(line for line in page["lines"] if line[:5] == name)
+    assert row[7:9] == ("0.40", "0.34"), "the authors' two runs"
+    mean = page["means"].loc[(*LSTM, "tau_attention_gradient", "mean", "0", "all")]
+    assert row[5:7] == (f"{mean['mean']:.2f}", f"{mean.low:.2f} to {mean.high:.2f}")
+    assert row[9] == mean.n_seeds
+    assert sum(line[5] != "" for line in page["lines"]) > 48 * 12
+    assert page["means"].low.min() >= -1
+    assert page["means"].drop("n", level="statistic").high.max() <= 1
+
+
 def test_the_authors_classes_go_by_name(shown):
     """SNLI's class numbers change between the authors' runs; the values are those of their files for contradiction."""
     place = (*LSTM[1:], "tau_attention_gradient", "mean")

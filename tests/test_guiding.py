@@ -5,17 +5,19 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from conftest import refused
 from plain_network import random_documents
-from tiny_runs import TINY, tiny
+from tiny_runs import TINY, pack_run, tiny
 
 from attn_core.experiments.search import search, select
 from attn_core.measures import jsd_ragged
+from attn_core.models.classifier import to_arrays
 from attn_core.traces import softmax
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
-from attn_lab.runs import compute, store
+from attn_lab.runs import compute, families, store
 from attn_lab.runs.families import attended, guide_scores, read_guided
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, bases, other_seed
@@ -71,6 +73,30 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
     np.testing.assert_allclose(exact.logits, logits, atol=1e-4)
     assert exact.gradient is None and exact.leave_one_out is None
     assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
+
+
+def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, stored, capsys):
+    stored([])
+    before = own_scores(tiny(), data, "test")
+    obtain(tiny())
+    pack_run(tiny())
+    store.weights_file(tiny().key).unlink()
+    capsys.readouterr()
+    obtain(guided())
+    said = [line for line in capsys.readouterr().err.splitlines() if "not cached" in line]
+    assert said == [f"the weights of {tiny().key} are not cached; training it"]
+    np.testing.assert_array_equal(own_scores(tiny(), data, "test"), before)
+
+
+@pytest.mark.parametrize("encoder", ["average", "lstm"])
+def test_untrained_is_what_the_base_started_from(encoder, data, matrix):
+    run = Run("planted", encoder, seed=50, epochs=2, options=TINY)
+    (found,) = bases_of(guided("untrained", base=run))
+    torch.manual_seed(run.seed)
+    start = to_arrays(families.FAMILIES[run.family].task(run, data, matrix, False).model)
+    assert set(found) == set(start)
+    for name, array in start.items():
+        np.testing.assert_array_equal(array, found[name], err_msg=name)
 
 
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):

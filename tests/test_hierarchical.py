@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from plain_hierarchical import SIX
 
 from attn_core.documents import flat
-from attn_core.models.hierarchical import drop, owners, softmax_within, sum_within
+from attn_core.models.hierarchical import build, drop, owners, softmax_within, sum_within
 from attn_core.tracing import trace_items as trace
 
 LENGTHS = [[3, 1, 4], [2], [1], [5, 9, 2, 6, 5], [1, 1], [8, 7, 3, 2], [20], [4, 4]]
@@ -51,6 +51,39 @@ def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
 
 
 # The whole models
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [("han_rnn", [1, 1, 1]), ("flan_rnn", [1, 0, 1]), ("flan_conv", [1, 1, 1])]
+)
+def test_dropout_falls_on_words_sentence_vectors_and_logits(name, changes):
+    """And, whatever the three rates, on what convolutions give."""
+    documents = plain.documents(LENGTHS)
+    for place, changed in enumerate(changes):
+        model = plain.random_model(name, dropout=0.5 * np.eye(3)[place]).train()
+        dropped = run_model(model, documents)
+        assert ((dropped - run_model(model.eval(), documents)).abs().max() > 1e-4) == changed
+        assert (dropped == 0).any() == (place == 2)
+
+
+def test_initial_values_are_the_authors():
+    """Recurrent matrix orthogonal as a whole, biases zero but for positions 37 to 73 of 150; see the specification."""
+    torch.manual_seed(0)
+    model = build("han_rnn", np.zeros((5, 200), np.float32), 10)
+    drawn = [(model.decoder.weight, 110)]
+    for encoder, inputs in ((model.sentence.encoder, 200), (model.document.encoder, 100)):
+        for end in ("l0", "l0_reverse"):
+            entry, recurrent, none, bias = (
+                getattr(encoder.gru, f"{kind}_{end}") for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            )
+            drawn.append((entry, 150 + inputs))
+            torch.testing.assert_close(recurrent.T @ recurrent, torch.eye(50), atol=1e-5, rtol=0)
+            assert bias.tolist() == [37 <= place < 74 for place in range(150)]
+            assert not none.any()
+    assert not model.decoder.bias.any()
+    for weight, ends in drawn:
+        limit = (6 / ends) ** 0.5
+        assert 0.98 * limit < weight.abs().max() <= limit
 
 
 @pytest.mark.parametrize("name", SIX)

@@ -244,10 +244,17 @@ def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_
     assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
 
 
-def test_without_any_run_one_line_says_so(stored):
+def test_without_any_run_one_line_says_so_and_a_store_of_nothing_has_tables(stored, monkeypatch):
     stored([])
     with refused("nothing is stored"):
         first_runs()
+    monkeypatch.setattr(store, "find_archive", lambda: None)
+    with refused("nothing is stored"):
+        first_runs()
+    (store.cache_store() / "runs").mkdir(parents=True)
+    assert first_runs().empty
+    assert index.measures().empty
+    assert index.records([]) == []
 
 
 # ---- on the command line ---------------------------------------------------------------------------------------------

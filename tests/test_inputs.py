@@ -334,6 +334,10 @@ def test_files_of_windows_are_the_same(place, called):
     assert found[0] == found[1]
 
 
+def test_an_empty_key_is_no_key(called):
+    assert spoken(called, ("read", "a film", "--run", ""))[::2] == (0, [])
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     {

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import refused
 from test_archive import stored
 
 from attn_core.errors import AttnError
@@ -102,6 +103,14 @@ def test_a_flipped_byte_is_remade_or_refused_by_name(kind, monkeypatch, capsys):
             keep()
         assert named in said, (path, place, said)
         assert read() == right and not capsys.readouterr().err, "whole again"
+
+
+def test_an_edited_run_is_refused_with_what_to_do():
+    store_run()
+    path = store.cache_store() / "runs" / f"{KEY}.zip"
+    path.write_bytes(path.read_bytes() + b" ")
+    with refused(r"runs/toy\.zip is not what was stored.*--fresh"):
+        read_run()
 
 
 @pytest.mark.parametrize("name", [".. .. mine", "runs .. .. .. mine", ".. mine", ".... ... mine"])

@@ -16,7 +16,7 @@ from attn_lab.data import encode, pieces
 from attn_lab.data.pieces import SEP
 from attn_lab.more import piecewise
 from attn_lab.more.minilm import MiniLM
-from attn_lab.runs import families
+from attn_lab.runs import families, index, store
 
 RUN = Run("sst", "minilm_random", seed=10, epochs=2)
 
@@ -95,6 +95,50 @@ def test_a_run_has_its_own_recipe_and_a_key_without_vectors_or_folder(monkeypatc
 def test_fields_that_do_not_go_together(fields):
     with refused():
         Run(**{"corpus": "sst", "encoder": "minilm"} | fields)
+
+
+def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
+    torch.manual_seed(RUN.seed)
+    trained = families.fit(RUN, data, None, False)
+    assert trained.history[-1]["loss"] < trained.history[0]["loss"]
+    weights, test = trained.weights["dev"], data.splits["test"]
+    traces = families.read_tuned(RUN, weights, data, False)
+    model = families.trained_model(RUN, weights)
+    with torch.no_grad():
+        logits = model(**inputs(model, test, np.arange(len(test))))
+    np.testing.assert_allclose(traces.logits, logits, atol=1e-5)
+    assert (traces.gradient_norm > 0).all()
+    changed = np.unique(traces.owner[~np.isnan(traces.leave_one_out)])
+    assert np.array_equal(changed, families.deleted(test, "sst"))
+
+
+def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data):
+    torch.manual_seed(RUN.seed)
+    base = families.fit(RUN, data, None, False).weights["dev"]
+    for layer in (0, 2):
+        run = Run("sst", "minilm_random", seed=10, layer=layer, base=RUN, epochs=1)
+        arrays = families.fit(run, data, None, False, base).weights["dev"]
+        assert {name for name in arrays if "encoder" in name} == {"encoder.scale"}
+        model = families.trained_model(run, arrays, base)
+        arguments = inputs(model, data.splits["train"], np.arange(200))
+        h, scores = model.states_and_scores(**arguments)
+        assert float(h[scores.isfinite()].std()) == pytest.approx(1, abs=0.01)
+        whole = families.trained_model(RUN, base).encoder.levels(arguments["ids"], arguments["lengths"])
+        torch.testing.assert_close(h * model.encoder.scale, whole[layer])
+
+
+def test_every_stored_output_is_the_weighted_sum_of_its_pieces_numbers():
+    """Both are rounded in the archive."""
+    asked = {"encoder": ["minilm", "minilm_random"], "family": "pretrained", "attention": "tanh"}
+    texts = 0
+    for key in index.runs(**asked, source="archive")["key"]:
+        result = store.read(store.archive_folder(), key)
+        if result.traces is None or result.documents is None:
+            continue
+        p = result.documents.set_index("doc_id").loc[result.traces.doc_id, "p"]
+        assert np.abs(result.traces.p - p).max() < 2e-6, key
+        texts += len(p)
+    assert texts > 3000
 
 
 @pytest.fixture

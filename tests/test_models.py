@@ -15,13 +15,13 @@ from plain_network import (
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attn_core.documents import pad
+from attn_core.documents import UNKNOWN, pad
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.training import jain
 from attn_lab.data import encode
-from attn_lab.more.interventions import Hide, Tie, nudge
+from attn_lab.more.interventions import Hide, Tie, masked, nudge
 from attn_lab.more.transformer import waves
 from attn_lab.runs.run import Run
 
@@ -71,6 +71,63 @@ def untrained(data):
     return build("average", "tanh", np.zeros((len(data.vocabulary), 4), np.float32))
 
 
+def test_names_that_are_not_known_are_refused():
+    vectors = np.zeros((5, 3), np.float32)
+    with refused("unknown encoder 'LSTM'; known: lstm, cnn, average, none"):
+        build("LSTM", "tanh", vectors)
+    with refused("unknown attention ''; known: tanh, dot, uniform"):
+        build("lstm", "", vectors)
+
+
+def test_masks_hide_words_alone_and_about_a_quarter_of_them():
+    """Of half of the texts a share with a mean of a half."""
+    documents = encode("planted", n_train=400, n_dev=8, n_test=8).splits["train"]
+    read = masked(documents, np.random.default_rng(0), 0.5)
+    hidden = read.ids == UNKNOWN
+    assert not hidden[~documents.inner].any()
+    assert read.ids.dtype == documents.ids.dtype
+    np.testing.assert_array_equal(read.ids[~hidden], documents.ids[~hidden])
+    share = np.add.reduceat(hidden, documents.offsets[:-1]) / (documents.lengths - 2)
+    assert 0.2 < share.mean() < 0.3
+    assert 0.45 < (share == 0).mean() < 0.6
+    assert (share == 1).any()
+    assert ((share > 0.2) & (share < 0.8)).mean() > 0.2
+
+
+class Recorder:
+    """A penalty, a transform and a start that change nothing but what they note."""
+
+    def __init__(self):
+        self.parameters = [torch.nn.Parameter(torch.ones(()))]
+        self.texts, self.batches = [], []
+
+    def start(self, model):
+        self.fresh = model.decoder.bias.item()
+
+    def transform(self, documents, rng):
+        self.texts.append(masked(documents, rng, 1.0))
+        return self.texts[-1]
+
+    def __call__(self, ids, h, attention, mask):
+        assert h.shape[:2] == ids.shape == attention.shape == mask.shape
+        self.batches.append(ids[mask])
+        return self.parameters[0] * len(ids)
+
+
+def test_hooks_are_called_once_an_epoch_a_batch_and_a_training():
+    data = encode("planted", n_train=64, n_dev=8, n_test=8)
+    hooks, model = Recorder(), untrained(data)
+    before = model.decoder.bias.item()
+    recipe = jain.JainWallace(epochs=2)
+    recipe.train(model, data.splits, 0, start=hooks.start, transform=hooks.transform, penalty=hooks)
+    assert hooks.fresh == before
+    assert hooks.parameters[0].item() < 1, "what a penalty has is trained"
+    first, second = hooks.texts
+    assert (first.ids != second.ids).any(), "drawn anew in the second epoch"
+    read = torch.cat(hooks.batches[:2])  # 64 texts, 32 a batch
+    assert read.sort().values.tolist() == sorted(first.ids[first.inner].tolist())
+
+
 def test_training_ends_once_nothing_can_be_better(monkeypatch):
     data = encode("planted", n_train=64, n_dev=8, n_test=8)
 
@@ -110,6 +167,16 @@ def test_the_tie_of_states_to_words_by_hand():
 def test_positions_of_a_transformer_by_hand():
     wave = waves(3, 4, torch.device("cpu"))
     np.testing.assert_allclose(wave[2], [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)], atol=1e-6)
+
+
+def test_a_transformer_reads_the_order_of_words():
+    """Of a word in its place, the two before it swapped."""
+    model = random_model("transformer", "tanh", 20, width=6, hidden=4)
+    with torch.no_grad():
+        first, second = (
+            model.states_and_scores(*tensors(np.array(ids)))[0][0, 3] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3])
+        )
+    assert (first - second).abs().max() > 1e-3
 
 
 def test_the_penalty_on_attention_to_secret_words_by_hand():

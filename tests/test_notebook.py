@@ -140,6 +140,13 @@ def test_a_value_survives_the_command_line(value):
     assert Declaration("p", {"x": value}).check({"x": str(value)}) == {"x": value}
 
 
+def test_guard_writes_back_the_declared_type():
+    names = {"n": 4, "epsilon": 1, "bins": [0, 1], "In": ["", "n = 3", "# Parameters\nn = 4\n"]}
+    guard(names, "p", n=3, epsilon=0.5, bins=(0.0,))
+    assert repr(names["epsilon"]) == "1.0"
+    assert names["bins"] == (0.0, 1.0)
+
+
 def test_guard_refuses_an_injected_name():
     names = {"n": 3, "m": 4, "In": ["", "n = 3", "# Parameters\nm = 4\n"]}
     with refused("has no parameter 'm'"):

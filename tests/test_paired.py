@@ -1,6 +1,7 @@
 """Models of text pairs: equations by hand, plain twins (autograd, naive deletion) in double precision, training."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import plain_network as plain
@@ -68,6 +69,20 @@ def test_a_question_by_hand():
     np.testing.assert_allclose(traces.leave_one_out, distance, atol=1e-6)
 
 
+@forms
+def test_impossible_answers_by_hand():
+    """Of the question above answers 1 and 2 alone."""
+    model, documents = question()
+    traces = trace(model, replace(documents, answer_ids=np.array([1, 2], np.int32), answer_offsets=np.array([0, 2])))
+    hidden = math.tanh(0.8)
+    p = softmax([-hidden, 0.5 * hidden + 0.3])
+    np.testing.assert_allclose(traces.outputs[0], [0.0, *p], atol=1e-6)
+    assert traces.outputs[0, 0] == 0.0
+    assert traces.predicted == 2
+    slope = p[1] * (0.5 - (-p[0] + 0.5 * p[1])) * (1 - hidden**2)
+    np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
+
+
 def test_scores_by_hand():
     h, q = torch.tensor([[[1.0, 0.0], [0.5, -1.0]]]), torch.tensor([[2.0, 1.0]])
     additive = PairedAdditive(2)
@@ -110,6 +125,13 @@ def test_fast_equals_plain(encoder, attention, answers):
     alike(traces, plain_ones, 1e-7, names, attention=1e-6, contribution=1e-5, query=1e-6, readout=0.0)
     np.testing.assert_allclose(plain_ones.outputs, plain.outputs_of(model, documents), atol=1e-6)
     assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
+
+
+@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("lstm", "dot"), ("cnn", "tanh")])
+def test_single_precision_at_the_papers_widths(encoder, attention):
+    documents, model = random_pairs([1, 2, 20, 45], 200), random_paired(encoder, attention, 200)
+    exact = trace(model, documents)
+    alike(trace(model.float(), documents), exact, 1e-5)
 
 
 @pytest.mark.parametrize("encoder", ["average", "none"])

@@ -9,7 +9,7 @@ from torch import nn
 from attn_core.documents import Documents
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
-from attn_core.tracing import inputs
+from attn_core.tracing import forward, inputs
 from attn_core.training import accuracy
 from attn_core.training.jain import JainWallace
 
@@ -51,4 +51,6 @@ def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
         values = [row[f"{selection}_accuracy"] for row in trained.history]
         model = paired.from_arrays("cnn", "dot", trained.weights[selection])
         assert accuracy(model, splits[selection]) == max(values[1:])
+        traces = forward(model, splits[selection])
+        assert accuracy(model, splits[selection]) == (traces.predicted == traces.label).mean()
     assert set(trained.history[0]) == {"epoch", "loss", "dev_accuracy", "test_accuracy"}

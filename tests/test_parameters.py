@@ -52,6 +52,19 @@ def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
             settled(name, seed=3)
 
 
+def test_parameters_in_peoples_words():
+    said = page.in_text({"corpus": "sst", "encoder": "average", "epsilon": 0.050, "seed": 10, "bins": [1]})
+    assert said == {
+        "corpus": "SST",
+        "encoder": "no context",
+        "an_encoder": "an encoder without context",
+        "the_encoder": "the encoder without context",
+        "epsilon": "0.05",
+        "seed": 10,
+    }
+    assert page.in_text({"corpus": "mine", "encoder": "gated"})["an_encoder"] == "a gated"
+
+
 @pytest.mark.parametrize("name", sorted(sources.pages(ROOT)))
 def test_every_number_has_bounds(name):
     """Those that choose a run are held against what is stored."""
