@@ -170,6 +170,12 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert data() == first and store.manifest(tmp_path / "archive") == sealed
 
 
+def test_a_run_of_two_blocks_is_one(tmp_path):
+    path = tmp_path / "grid.yml"
+    path.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
+    assert sweep.read_grid(path) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
+
+
 def test_base_of_a_grid_block(tmp_path):
     path = tmp_path / "grid.yml"
     path.write_text(

@@ -42,3 +42,26 @@ def curve(count: int = 3) -> list[Result]:
         for seed in SEEDS[:count]
         for divergence, (jsd, tvd) in CURVE.items()
     ]
+
+
+def classifiers(corpus: str = "sst", count: int = 5, gap: float = 0.002) -> list[Result]:
+    """Base and uniform model of several seeds, both checkpoints, so far apart in F1, up to 0.001 more or less."""
+    made = []
+    for place, seed in enumerate(SEEDS[:count]):
+        for chosen in ("dev", "test"):
+            f1 = 0.831 + 0.002 * (place - (count - 1) / 2)
+            off = 0.0005 * (place**2 % count - (count - 1) / 2)
+            beside = {"jsd": 0.06, "tvd": 0.08} if place else {}
+            made.append(result_of(Run(corpus, seed=seed, selection=chosen), f1, **beside))
+            uniform = Run(corpus, attention="uniform", seed=seed, selection=chosen)
+            made.append(result_of(uniform, f1 - gap + off, 0.11, 0.06))
+    return made
+
+
+def led(divergence: float, jsd: float, f1: float, epochs: int = 40, count: int = 1) -> list[Result]:
+    """An adversary so far from its base, and networks of several seeds that it guides to this F1."""
+    base = Run("sst", seed=10, base=Run("sst", rounding=2), divergence=divergence, epochs=epochs)
+    adversary = result_of(base, 0.8, jsd, 0.06)
+    adversary.record["history"] *= epochs
+    networks = (Run("sst", "average", "given", seed=seed, guide="own", base=base) for seed in SEEDS[:count])
+    return [adversary, *(result_of(network, f1) for network in networks)]
