@@ -76,7 +76,6 @@ def test_the_chain_ends_before_the_record(miniature):
         ("wide", "mathjax-tex-svg.mjs", 1),
         ("template", "mybinder.org/v2/gh/own/book/HEAD.urlpath=lab/tree/notebooks/template.ipynb", 1),
         ("template", "colab.research.google.com/github/own/book/blob/notebooks/template.ipynb", 1),
-        ("template", 'class="attn-launch"', 3),
         ("index", "mybinder", 0),
     ],
 )
@@ -117,9 +116,6 @@ def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path)
     assert {"template.html", "template.ipynb"} <= told(miniature / "_build" / "html")
     assert not told(root / "_build" / "student")
     assert "Which word of the toy" in (root / "_build" / "student" / "template.html").read_text(), "exercises stay"
-    assert "attn-launch" not in (root / "_build" / "student" / "template.html").read_text(), (
-        "a clone without an address"
-    )
 
 
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
