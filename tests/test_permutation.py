@@ -51,9 +51,9 @@ def test_draws_are_uniform_permutations():
     assert ((counts - expected) ** 2 / expected).sum() < 25.7
 
 
-def test_purposes_and_documents_have_streams_of_their_own():
-    drawn = [random.uniforms(0, purpose, np.arange(2), np.arange(3) * 50) for purpose in ("starts", "shuffle")]
-    assert len(np.unique(drawn)) == 200
+def test_purposes_documents_and_repetitions_have_streams_of_their_own():
+    drawn = [random.uniforms(0, purpose, np.arange(2), np.arange(3) * 50, 2) for purpose in ("starts", "shuffle")]
+    assert len(np.unique(drawn)) == 400
 
 
 def test_uniforms_and_normals_have_the_right_moments():

@@ -44,6 +44,8 @@ def test_batches_hold_each_document_once_beside_others_of_its_length_in_random_o
     wide = serrano.batches(texts, 64, 1_000_000, np.random.default_rng(1), noise=0.0)
     assert sorted(map(len, wide)) == [44, 64, 64, 64, 64]
     items = np.diff(texts.items)
+    shortest = [items[rows].min() for rows in wide]
+    assert shortest != sorted(shortest)
     wide.sort(key=lambda rows: items[rows].min())
     assert all(items[a].max() <= items[b].min() for a, b in pairwise(wide))
 

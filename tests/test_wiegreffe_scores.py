@@ -65,12 +65,6 @@ def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
         assert row["low"] < row["high"]
 
 
-def test_gaps_of_four_seeds_decide_nothing(scored):
-    rows = scored(classifiers(count=4), "wiegreffe")
-    row = row_for(rows, item="claim: attention is not needed", corpus="sst", selection="dev")
-    assert row[["verdict", "unjudged", "n_seeds"]].tolist() == ["unjudged", "few seeds", 4]
-
-
 def test_points_and_curves_are_on_the_halved_scale(scored):
     rows = scored([*curve(), *classifiers()], "wiegreffe")
     ours = rows[rows["corpus"] == "sst"].set_index(["item", "measure"])["ours"]
