@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -42,3 +43,21 @@ def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
     assert rendering.address(tmp_path) == found
     monkeypatch.setenv("ATTN_REPOSITORY", "own/book")
     assert rendering.address(tmp_path) == "own/book"
+
+
+@pytest.mark.parametrize(("known", "links"), [("own/book", 3), ("", 0)])
+def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch, known, links):
+    monkeypatch.setenv("ATTN_REPOSITORY", known)
+    for folder in ("notebooks", "book"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "notebooks" / "one.md").touch()
+    (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
+    handlers = []
+    app = SimpleNamespace(srcdir=tmp_path / "book", config=SimpleNamespace(templates_path=[]))
+    app.env = SimpleNamespace(collect_relations=dict)
+    app.connect = lambda _, function, **__: handlers.append(function)
+    app.add_config_value = lambda *_: None
+    rendering.setup(app)
+    context = {"body": '<p class="attn-kicker jain">3 minutes</p>', "script_files": []}
+    handlers[0](app, "one", "", context, None)
+    assert context["body"].count("attn-launch") == links

@@ -155,6 +155,14 @@ def cells_of(path: Path) -> list[str]:
     return [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.MULTILINE | re.DOTALL) for cell in cells]
 
 
+def test_code_is_no_wider_than_a_screen():
+    """Ruff holds the modules; cells of parameters have their own layout."""
+    cells = [cell for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")]
+    code = [cell for cell in cells if "parameters" not in cell.split("\n")[0]]
+    assert len(code) > len(PAGES)
+    assert not [line for cell in code for line in cell.splitlines() if len(line) > 120]
+
+
 def test_every_value_that_a_page_glues_is_shown_there():
     for page in PAGES:
         text = (ROOT / "notebooks" / f"{page}.md").read_text()

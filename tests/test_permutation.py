@@ -49,3 +49,22 @@ def test_draws_are_uniform_permutations():
     assert len(counts) == 6
     expected = len(order) / 6
     assert ((counts - expected) ** 2 / expected).sum() < 25.7
+
+
+def test_purposes_documents_and_repetitions_have_streams_of_their_own():
+    drawn = [random.uniforms(0, purpose, np.arange(2), np.arange(3) * 50, 2) for purpose in ("starts", "shuffle")]
+    assert len(np.unique(drawn)) == 400
+
+
+def test_uniforms_and_normals_have_the_right_moments():
+    """Tokens of a document and repetitions are not correlated; 0.12 are 4.5 standard errors."""
+    where = 1, "starts", np.arange(500), np.arange(501) * 20, 4
+    uniform, normal = random.uniforms(*where), random.normals(*where)
+    assert uniform.min() > 0
+    assert uniform.max() < 1
+    assert uniform.mean() == pytest.approx(0.5, abs=0.006)
+    assert uniform.var() == pytest.approx(1 / 12, rel=0.03)
+    assert normal.mean() == pytest.approx(0, abs=0.02)
+    assert normal.std() == pytest.approx(1, rel=0.02)
+    assert np.abs(np.corrcoef(normal.reshape(-1, 20).T) - np.eye(20)).max() < 0.12
+    assert np.abs(np.corrcoef(normal) - np.eye(4)).max() < 0.05

@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import plain_hierarchical as plain
@@ -29,6 +30,24 @@ def test_caps_cut_a_group_into_equal_parts():
     assert sorted(map(len, made)) == [21, 21, 22] and {*np.concatenate(made)} == {*range(64)}
     single = flat(plain.documents([[40]] * 3), True, "these")
     assert list(map(len, serrano.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("sentences", [True, False])
+def test_batches_hold_each_document_once_beside_others_of_its_length_in_random_order(sentences):
+    lengths = np.random.default_rng(0).integers(1, 30, (300, 12))
+    texts = flat(plain.documents([list(row[: row[0] % 12 + 1]) for row in lengths]), sentences, "these")
+    made, again = (serrano.batches(texts, 64, 400, np.random.default_rng(seed)) for seed in (1, 2))
+    assert sorted(np.concatenate(made)) == [*range(300)]
+    # Equal parts of a group: at most one document more than the cap allows.
+    assert all(len(rows) == 1 or texts.longest[rows].max() * (len(rows) - 1) <= 400 for rows in made)
+    assert [*map(list, again)] != [*map(list, made)]
+    wide = serrano.batches(texts, 64, 1_000_000, np.random.default_rng(1), noise=0.0)
+    assert sorted(map(len, wide)) == [44, 64, 64, 64, 64]
+    items = np.diff(texts.items)
+    shortest = [items[rows].min() for rows in wide]
+    assert shortest != sorted(shortest)
+    wide.sort(key=lambda rows: items[rows].min())
+    assert all(items[a].max() <= items[b].min() for a, b in pairwise(wide))
 
 
 def fitted(monkeypatch, dev, epochs=9, patience=2):
@@ -173,6 +192,11 @@ def test_another_attention_or_choice_of_checkpoint_is_refused():
     ):
         with refused(f"^planted {encoder} .*: HAN and FLAN models have {rule}"):
             Run("planted", encoder, **fields)
+
+
+def test_han_on_uncut_planted_documents_is_refused():
+    with refused("^train is not cut .*shortest_sentence=4"):
+        obtain(Run("planted", "han_none", options=(("n_train", 64),)))
 
 
 def test_planted_is_learnt_live():

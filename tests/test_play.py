@@ -61,7 +61,7 @@ AGREE = "attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length
     ],
 )
 def test_what_is_computed_of_a_sentence_is_the_packages(of_a_sentence, expected):
-    np.testing.assert_allclose(in_node(f"data.map(d => {of_a_sentence})", sentences(TOY)), expected, atol=1e-6)
+    np.testing.assert_allclose(in_node(f"data.map(d => {of_a_sentence})", sentences(TOY)), expected, atol=1e-9)
 
 
 @node

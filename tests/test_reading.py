@@ -37,6 +37,14 @@ def test_every_locked_version_has_the_day_of_its_release():
     assert {name: version for name, version, _ in rows} == lock("requirements.lock") | lock("requirements-torch.lock")
 
 
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-read.lock"])
+def test_locked_versions_carry_hashes_and_no_address(name):
+    text = (ROOT / name).read_text()
+    hashed = re.findall(r"^\w.* \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)
+    assert len(hashed) == len(re.findall(r"^\w", text, re.MULTILINE)) > 100
+    assert "://" not in text
+
+
 @pytest.fixture
 def reading(tmp_path, monkeypatch):
     """This process and those that it starts find none of ABSENT."""

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from conftest import ROOT, python
 
 import attn_lab
+from attn_build import reference
 
 PAGE = ROOT / "book" / "reference.md"
 OPTIONS = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]
@@ -29,6 +30,12 @@ def test_every_public_name_has_its_entry(tmp_path):
         entry = page.find(id=f"attn_lab.{name}")
         assert entry and entry.find_next("dd").get_text(strip=True), name
     assert "|gradient|" in page.get_text()
+
+
+def test_signs_in_a_docstring_are_escaped_and_code_is_code():
+    lines = ["How |x| compares.", "x_ : float", "    In `units` of *rest*, a_b."]
+    reference.escape(None, "function", "close", None, {}, lines)
+    assert lines == [r"How \|x\| compares.", r"x\_ : float", r"    In ``units`` of \*rest\*, a_b."]
 
 
 def test_versions_of_what_the_theme_bundles_are_those_of_the_page():

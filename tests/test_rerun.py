@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import refused
 
-from attn_build import rendering
+from attn_build import plain, rendering
 from attn_build.rendering import rerun, side_by_side
 
 pytestmark = pytest.mark.slow
@@ -72,3 +72,10 @@ def test_a_page_of_somebody_elses_is_not_replaced(tmp_path):
         with refused("mine.html is no page that was written here; .*--force"):
             rerun(PAGE, {}, tmp_path / "mine.html", **way)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]
+
+
+def test_names_of_files():
+    values = {"epsilon": 0.1, "names": ["a/b", "c"], "text": "x" * 300}
+    assert plain.named(values) == f"--epsilon-0.1--names-_a_b_c_--text-{values['text']}"[:150]
+    assert plain.named({"text": "a._"}) == "--text-a"
+    assert plain.named({}) == ""

@@ -111,6 +111,7 @@ def test_the_short_table_of_single_texts_is_what_record_and_summary_say(key):
         if result.traces.classes <= 2:
             scores = classification(stored["label"].to_numpy(), stored["p"].to_numpy())
             assert {name: result.record[name] for name in scores} == pytest.approx(scores, abs=1e-4)
+            assert (stored["jsd_exact epsilon=0.05"] >= stored["jsd_search epsilon=0.05"] - 1e-6).all()
 
 
 @pytest.mark.parametrize("key", ERASURE)

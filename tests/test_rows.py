@@ -35,6 +35,12 @@ def test_numbers_sort_by_size_and_empty_cells_last():
     assert found[2] == ["20 News", "bAbI 1", "bAbI 2", "SST"] and found[3:] == [True, False, True]
 
 
+@pytest.mark.parametrize("sheet", sorted(SCRIPT.parent.glob("*.css")), ids=lambda path: path.name)
+def test_no_block_of_a_style_sheet_is_left_open(sheet):
+    text = sheet.read_text(encoding="utf-8")
+    assert text.count("{") == text.count("}")
+
+
 def test_a_table_escapes_all_but_what_is_html():
     text = tables.rows({"a": True, "b": False}, [("<b>", HTML('<a href="x.html">x</a>')), ("-1.2", "")]).data
     assert "&lt;b&gt;" in text and '<td><a href="x.html">x</a></td>' in text

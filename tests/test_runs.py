@@ -125,6 +125,13 @@ def test_who_comes_second_takes_what_the_first_trains(monkeypatch):
     assert len(trainings) == 1
 
 
+def test_an_unwritable_weights_folder_is_named(tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "weights").touch()
+    with refused("cannot write to .*weights.*make room there or set ATTN_CACHE"):
+        store.write_weights("toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
+
+
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     run = tiny()

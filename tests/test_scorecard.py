@@ -1,12 +1,13 @@
 """The papers' numbers under our names, what a rule asks for, and verdicts that follow the numbers."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import refused
-from scorecard_runs import row_for, seeds_of, whole
+from scorecard_runs import result_of, row_for, seeds_of, whole
 
 from attn_book import scorecard
 from attn_book.derived import COUNTED, statements_of
@@ -34,6 +35,24 @@ def test_rules_are_whole():
         word = rule.rule.split(" ")[0]
         if rule.kind == "claim":
             assert word == {"above": "lower", "below": "upper"}[rule.side], rule
+
+
+def test_the_papers_numbers_under_our_names():
+    place = {"class_name": "hockey", "encoder": "average", "measure": "tau_gradient", "statistic": "mean"}
+    row = reported("jain_table2_kendall_tau", corpus="20news", **place)
+    assert row["value"].tolist() == [0.66]
+    with refused("no reported table"):
+        reported("jain_table9")
+
+
+def test_a_guess_without_a_model_is_the_mean_of_the_other_data_sets():
+    """A claim and a number of one set alone have none."""
+    rows = pd.DataFrame({"corpus": list("aabca"), "reported": [0.1, 0.3, 0.5, 0.7, 9.0]})
+    rows = rows.assign(paper="p", item="T", encoder="e", attention=np.nan, measure="m")
+    rows = rows.assign(statistic=[*4 * ["mean"], "std"], kind=[*3 * ["number"], "claim", "number"])
+    guess = scorecard.guessed(rows).reindex(rows.index)
+    assert guess[:3].tolist() == pytest.approx([0.5, 0.5, 0.2])
+    assert guess[3:].isna().all()
 
 
 # ---- what holds ------------------------------------------------------------------------------------------------------
@@ -68,6 +87,32 @@ def test_a_claim_holds_or_differs_with_its_whole_interval():
 # ---- verdicts --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("item", "measure", "value", "count", "verdict"),
+    [
+        ("attention correlates only weakly with gradient", "tau_attention_gradient", 0.4, 5, "holds"),
+        ("attention correlates only weakly with gradient", "tau_attention_gradient", 0.6, 5, "differs"),
+        ("attention correlates only weakly with gradient", "tau_attention_gradient", 0.495, 5, "undecided"),
+        ("attention correlates only weakly with gradient", "tau_attention_gradient", 0.4, 4, "unjudged"),
+        ("average above BiLSTM", "tau_attention_gradient", 0.4, 5, "holds"),
+        ("average above BiLSTM (leave-one-out)", "tau_attention_loo", 0.4, 5, "holds"),
+        ("permutation often changes little", "median_change", 0.3, 5, "differs"),
+        ("adversaries are easy to find", "jsd_search epsilon=0.05", 0.9, 5, "holds"),
+    ],
+)
+def test_verdicts_of_claims_follow_the_numbers(scored, item, measure, value, count, verdict):
+    """Four seeds are too few."""
+    rows = scored(seeds_of(values={measure: value}, count=count), "jain")
+    assert row_for(rows, item=f"claim: {item}", corpus="sst")["verdict"] == verdict
+
+
+def test_what_has_no_run_is_not_rerun(scored):
+    rows = scored([result_of()], "serrano")
+    assert len(rows) == len(reported("tolerances", paper="serrano"))
+    assert rows["ours"].isna().all()
+    assert {*rows["verdict"], *rows["data"], *rows["unjudged"]} == {"unjudged", "absent", "no run"}
+
+
 def test_a_paper_that_is_none_is_refused():
     with refused("no scored rows for paper 'serano'"):
         scorecard.scorecard(paper="serano")
@@ -84,6 +129,24 @@ def test_bins_need_twenty_documents(scored, documents, judged):
         assert (row["unjudged"], row["ours"]) == ("" if judged else "few documents", 0.5)
     whole = row_for(rows, item="Figure 7", corpus="sst", group="negative", statistic="mean_binned")
     assert whole["unjudged"] == ""
+
+
+def test_joined_bins_are_weighted_by_their_documents(scored):
+    """The last bin has 100 documents and a share 0.3 above that of the other's 50."""
+    runs = seeds_of(encoders=("lstm",), values={"median_change": 0.6})
+    for result in runs:
+        rows = result.numbers
+        last = (rows["bin"] == "[0.75,1.00]") & (rows["measure"] == "median_change")
+        rows.loc[last & (rows["statistic"] == "share_below_0.1"), "value"] += 0.3
+        rows.loc[last & (rows["statistic"] == "n"), "value"] = 100.0
+    where = {"item": "claim: permutation often changes little [0.50,1.00)", "corpus": "sst"}
+    row = row_for(scored(runs, "jain"), **where)
+    assert row["ours"] == pytest.approx(0.8)
+    assert row[["verdict", "n_seeds"]].tolist() == ["holds", 5]
+    rows = runs[0].numbers
+    joined = rows["bin"].isin(["[0.50,0.75)", "[0.75,1.00]"]) & (rows["predicted"] == "all")
+    runs[0] = replace(runs[0], numbers=rows[~joined])
+    assert row_for(scored(runs, "jain"), **where)["unjudged"] == "few documents"
 
 
 @pytest.mark.parametrize(("documents", "unjudged"), [(49, "few documents"), (50, "")])

@@ -40,6 +40,20 @@ def test_search_has_the_same_bits_alone_and_in_company(kind, hidden):
     assert np.abs(search(traces, steps=40, seed=1) - together).max() > 0.01
 
 
+def test_padding_follows_the_length_of_a_document_alone():
+    from attn_core.fast.search import blocks
+
+    n, padded = np.arange(1, 5000), np.zeros(4999, int)
+    for rows, length in blocks(n, 20_000, 1, 1):
+        assert not padded[rows].any()
+        assert len(rows) == 1 or len(rows) * length <= 20_000
+        padded[rows] = length
+    assert (padded >= n).all()
+    assert (padded <= 1.35 * n + 1).all()
+    assert len(np.unique(padded)) < 30
+    assert {length for _, length in blocks(np.array([7, 3000]), 20_000, 1, 1)} == {*padded[[6, 2999]]}
+
+
 @pytest.mark.parametrize("objective", ["jsd", "kl"])
 def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_as_they_were(objective):
     import torch

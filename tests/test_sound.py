@@ -139,23 +139,23 @@ def test_what_is_handed_in_gives_the_outside_answer_or_one_line(name):
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda: attn_core.search(TRACES, k=1.5),
-        lambda: attn_core.search(TRACES, k=0),
-        lambda: attn_core.search(TRACES, objective="tvd"),
-        lambda: attn_core.search(TRACES, steps=-1),
-        lambda: attn_core.search(TRACES, starts=np.zeros((5, 2))),
-        lambda: attn_core.permutation(TRACES, count=0),
-        lambda: attn_core.search(TRACES, penalty=np.nan),
-        lambda: attn_core.removal(TRACES, rankings="attention"),
-        lambda: attn_core.permutation(TRACES, seed=None),
-        lambda: attn_core.distance(TRACES, toy_traces((3, 2, 4), classes=3)),
-        lambda: TRACES.take([9]),
-    ],
+    ("told", "call"),
+    {
+        "k must be a whole number from 1, got 1.5": lambda: attn_core.search(TRACES, k=1.5),
+        "k must be a whole number from 1, got 0": lambda: attn_core.search(TRACES, k=0),
+        "known: jsd, kl": lambda: attn_core.search(TRACES, objective="tvd"),
+        "steps must be a whole number from 0": lambda: attn_core.search(TRACES, steps=-1),
+        r"\(5, 9\)": lambda: attn_core.search(TRACES, starts=np.zeros((5, 2))),
+        "count must be a whole number from 1": lambda: attn_core.permutation(TRACES, count=0),
+        "penalty, margin, diversity and lr must be finite": lambda: attn_core.search(TRACES, penalty=np.nan),
+        "unknown ranking 'a'": lambda: attn_core.removal(TRACES, rankings="attention"),
+        "seed must be a whole number": lambda: attn_core.permutation(TRACES, seed=None),
+        "classes": lambda: attn_core.distance(TRACES, toy_traces((3, 2, 4), classes=3)),
+        "rows": lambda: TRACES.take([9]),
+    }.items(),
 )
-def test_options_that_mean_nothing_are_one_line(call):
-    with refused():
+def test_options_that_mean_nothing_are_one_line(told, call):
+    with refused(told):
         call()
 
 

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import attn_lab
 from attn_core.errors import AttnError
+from attn_core.models.encoders import Average
 from attn_core.tracing import inputs
 from attn_lab.cli import app
 from attn_lab.cli.pages import outputs
@@ -434,6 +435,15 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     assert "true good" in attn_lab.heat_map(traces, int(traces.label.argmax()), planted.texts.classes)
     logits = planted.models[0](**inputs(planted.models[0], ids_of(planted), np.arange(2)))
     assert np.allclose(logits.detach().numpy(), traces.logits[:2], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_tables")
+def test_an_encoder_of_the_readers_and_long_texts():
+    attn_lab.register_encoder("average_again", Average, version="1", times_hidden=1)
+    study = attn_lab.study(films(60, length=420), encoder="average_again", epochs=1, progress=False)
+    assert len(study.traces[0].words(0)) == 400
+    assert "60 cut after 400 words" in repr(study)
 
 
 def ids_of(study):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from conftest import refused
+from conftest import ROOT, refused
 from test_plugins import plugins  # noqa: F401  (a fixture)
 from tiny_runs import TINY, grid, tiny, whole_store
 
@@ -65,6 +65,15 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.sweep([base, again], pack=True) == {} and sweep.has_weights(base)
     pd.testing.assert_frame_equal(store.rows_of(tmp_path / "archive", "runs", base.key), packed)
     assert store.keys(tmp_path / "archive") == sorted([base.key, again.key])
+
+
+def test_a_failed_base_is_named_and_not_tried_again():
+    wrong = (("shortest", 0),)
+    base = tiny(10, wrong)
+    run = Run("planted", "average", "given", epochs=1, options=wrong, guide="own", base=base)
+    failures = sweep.sweep([run, tiny(50)], progress=False)
+    assert [*failures] == [base.key, run.key]
+    assert failures[run.key] == f"AttnError: its base {base.key} failed ({failures[base.key]})"
 
 
 def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, monkeypatch):
@@ -170,6 +179,12 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert data() == first and store.manifest(tmp_path / "archive") == sealed
 
 
+def test_a_run_of_two_blocks_is_one(tmp_path):
+    path = tmp_path / "grid.yml"
+    path.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
+    assert sweep.read_grid(path) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
+
+
 def test_base_of_a_grid_block(tmp_path):
     path = tmp_path / "grid.yml"
     path.write_text(
@@ -189,6 +204,15 @@ def test_base_of_a_grid_block(tmp_path):
     path.write_text("- corpus: sst\n  divergence: 0.1\n  base: sst\n")
     with refused("base must be a run, in a grid a mapping"):
         sweep.read_grid(path)
+
+
+def test_guides_of_the_books_grids_have_bases_of_the_books_grids():
+    seeds, guides = (sweep.read_grid(ROOT / "data/sweeps" / f"wiegreffe-{name}.yml") for name in ("seeds", "guides"))
+    needed = {base for run in guides for base in sweep.bases(run) if base.epochs}
+    assert needed <= {*seeds}
+    led = [run for run in guides if run.base is not None and run.base.family == "text"]
+    assert led
+    assert all(run.base.seed == run.seed for run in led)
 
 
 @pytest.mark.parametrize(

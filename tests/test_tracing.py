@@ -66,6 +66,16 @@ def test_two_words_without_encoder_by_hand():
     assert (traces.doc_id, traces.label, list(traces.offsets)) == (7, 0, [0, 2])
 
 
+def test_average_encoder_by_hand():
+    model = build("average", "uniform", np.array([[0], [0], [9], [9], [1], [2]], np.float32), hidden=1)
+    with torch.no_grad():
+        model.encoder.project.weight.fill_(0.5)
+        model.encoder.project.bias.fill_(-0.25)
+        model.decoder.weight.fill_(3.0)
+    traces = trace(model, one_text(2, 4, 5, 3))
+    np.testing.assert_allclose(traces.contribution[:, 0], 3 * np.tanh([0.25, 0.75]), atol=1e-6)
+
+
 @pytest.mark.parametrize("context", [0.25, 0.9, 1.0])
 def test_the_dial_of_context(context):
     """By hand: each token reads its own word and the mean word."""

@@ -65,8 +65,16 @@ def test_marks_and_blanks_lose_no_word_and_the_coverage_is_said(tmp_path, capsys
     rows, fingerprint = vectors(str(path), WORDS)
     assert fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
     assert rows.tolist() == [[0] * 3] * 4 + [[4, 5, 6], [1, 2, 3], [0] * 3]
+    assert rows.dtype == np.float32
     (told,) = capsys.readouterr().err.splitlines()
     assert str(path) in told and "2 of 3 words" in told
+
+
+def test_a_truncated_gz_is_one_error(tmp_path):
+    path = tmp_path / "v.txt.gz"
+    path.write_bytes(gzip.compress("".join(f"w{i} {i * 37 % 101} 2\n" for i in range(999)).encode())[:-50])
+    with refused("v.txt.gz cannot be read"):
+        vectors(str(path), WORDS)
 
 
 def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_said(tmp_path, monkeypatch, capsys):

@@ -11,8 +11,10 @@ from attn_book import verdict
 from attn_book.fasttext import newest
 from attn_book.scorecard import reported
 from attn_build import sources
+from attn_lab.more import known
 from attn_lab.runs import index
 from attn_lab.runs.baselines import weak
+from benchmarks import bench_tests
 
 RULES = {
     "gradients": "claim: attention correlates only weakly with gradient",
@@ -131,7 +133,7 @@ SHOWN = "document.querySelector('.attn-claims details ul').checkVisibility()"
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_numbers_open_by_tap_and_print(tmp_path, chromium):
+def test_numbers_open_by_tap_and_by_key_and_print(tmp_path, chromium):
     styles = "".join((ROOT / "book" / "_static" / name).read_text() for name in ("attn.css", "print.css"))
     table = verdict.table(verdict.RULES).data
     head = '<!doctype html><meta name="viewport" content="width=device-width">'
@@ -140,7 +142,9 @@ def test_numbers_open_by_tap_and_print(tmp_path, chromium):
     assert not chromium.js(SHOWN)
     chromium.tap(*chromium.place(".attn-claims summary"))
     assert chromium.js(SHOWN) and chromium.js("document.documentElement.scrollWidth") <= 390
-    chromium.tap(*chromium.place(".attn-claims summary"))
+    chromium.js("document.querySelector('.attn-claims summary').focus()")
+    chromium.key("Enter")
+    assert not chromium.js(SHOWN)
     chromium.call("Emulation.setEmulatedMedia", media="print")
     assert chromium.js(SHOWN), "on paper all are open"
 
@@ -157,6 +161,30 @@ def test_what_survives_lies_above_a_coin_with_every_definition(monkeypatch, lows
     others = [row | {"low": 0.1, "documents": 49} for row in rows]  # too few to tell
     monkeypatch.setattr(verdict, "areas", lambda: pd.DataFrame(rows + others))
     assert verdict.survivors() == ({("order", "sst")} if survives else set())
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Stored traces of one data set's BiLSTMs, of the texts that all of them keep."""
+    return bench_tests.shared(bench_tests.runs_of("20news", "ppmi-300"))
+
+
+@pytest.mark.parametrize("name", ["names", "top item"])
+def test_areas_are_those_of_the_stored_traces(models, name):
+    stored = verdict.areas().query("corpus == '20news' and measure == @name and definition == 'deletion'")
+    again = bench_tests.told([known.by_deletion(model) for model in models], models, known.TESTS[name])
+    columns = ["statistic", "value", "low", "high", "documents", "n_seeds"]
+    pd.testing.assert_frame_equal(pd.DataFrame(again)[columns], stored[columns].reset_index(drop=True), rtol=1e-4)
+
+
+def test_neighbours_follow_from_the_document_tables(models):
+    """What is counted of permuted weights is what the traces give, on the texts that are stored."""
+    tables = verdict.tables_of("20news", "lstm", "documents")
+    permuted = verdict.neighbours().query("corpus == '20news' and test == 'permutation' and kind == 'permuted'")
+    assert permuted["documents"].tolist() == [len(tables[0])]
+    named = [known.names_the_word(model, model).mean() for model in models]
+    stored = [table["top1_attention"].loc[models[0].doc_id].mean() for table in tables]
+    assert stored == pytest.approx(named, rel=1e-4)
 
 
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():

@@ -1,5 +1,7 @@
 """Made-up archived runs of Wiegreffe & Pinter's tests: records with scores and distances."""
 
+from dataclasses import replace
+
 from scorecard_runs import whole
 
 from attn_lab.runs.rows import number_rows
@@ -42,3 +44,27 @@ def curve(count: int = 3) -> list[Result]:
         for seed in SEEDS[:count]
         for divergence, (jsd, tvd) in CURVE.items()
     ]
+
+
+def classifiers(corpus: str = "sst", gap: float = 0.002) -> list[Result]:
+    """Base and uniform model of five seeds, both checkpoints, so far apart in F1, up to 0.001 more or less."""
+    made = []
+    for place, seed in enumerate(SEEDS[:5]):
+        f1 = 0.827 + 0.002 * place
+        off = 0.0005 * (place**2 % 5 - 2)
+        for chosen in ("dev", "test"):
+            base = Run(corpus, seed=seed, selection=chosen)
+            beside = (0.06, 0.08) if place else ()
+            uniform = replace(base, attention="uniform")
+            made.append(result_of(base, f1, *beside))
+            made.append(result_of(uniform, f1 - gap + off, 0.11, 0.06))
+    return made
+
+
+def led(divergence: float, jsd: float, f1: float, epochs: int = 40, count: int = 1) -> list[Result]:
+    """An adversary so far from its base, and networks of several seeds that it guides to this F1."""
+    base = Run("sst", seed=10, base=Run("sst", rounding=2), divergence=divergence, epochs=epochs)
+    adversary = result_of(base, 0.8, jsd, 0.06)
+    adversary.record["history"] *= epochs
+    networks = (Run("sst", "average", "given", seed=seed, guide="own", base=base) for seed in SEEDS[:count])
+    return [adversary, *(result_of(network, f1) for network in networks)]
