@@ -32,6 +32,18 @@ def test_every_data_set_of_the_reported_tables_resolves(table):
     assert set(rows["corpus"]) <= {*catalogue.CATALOGUE, *NO_SET}
 
 
+@pytest.mark.parametrize(
+    ("table", "name", "corpus"),
+    [
+        ("serrano_gradient_beats_attention", "imdb", "imdb_stars"),
+        ("jain_table1_datasets", "imdb", "imdb"),
+        ("wiegreffe_table2_f1_uniform", "20News", "20news"),
+    ],
+)
+def test_reported_names_depend_on_the_paper(table, name, corpus):
+    assert set(reported(table, dataset=name)["corpus"]) == {corpus}
+
+
 # --- look-up and cache ----------------------------------------------------------------------------------------------
 
 

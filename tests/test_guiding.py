@@ -14,6 +14,7 @@ from attn_core.experiments.search import search, select
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import to_arrays
 from attn_core.traces import softmax
+from attn_core.tracing import at_positions
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
@@ -97,6 +98,11 @@ def test_untrained_is_what_the_base_started_from(encoder, data, matrix):
     assert set(found) == set(start)
     for name, array in start.items():
         np.testing.assert_array_equal(array, found[name], err_msg=name)
+
+
+def test_weights_stand_at_their_words():
+    found = at_positions(np.array([0.5, 0.25, 1]), random_documents([2, 1], 12), np.array([1, 0]))
+    assert found.tolist() == [[0, 1, 0, 0], [0, 0.5, 0.25, 0]]
 
 
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):

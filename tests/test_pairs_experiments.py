@@ -1,5 +1,7 @@
 """Experiments on traces of text pairs and of three classes or more: by hand, bounds against loops, independence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import KINDS, toy_pairs
@@ -70,6 +72,15 @@ def test_sparse_by_hand():
     assert row["jsd"] == pytest.approx(max(jsd([w, 1 - w], [0.75, 0.25]) for w in (0.7, 0.8)), abs=1e-6)
     none = sparse(traces, 1e-6).iloc[0]
     assert none[["jsd", "tvd"]].tolist() == [0, 0]
+
+
+def test_shuffled_contributions_are_held_to_one_or_two_tokens():
+    """Of two words they are swapped, or not."""
+    traces = replace(question(), bias=np.array([2, 0, 0], np.float32))
+    swapped = replace(traces, contribution=traces.contribution[::-1])
+    found = {adversarial(traces, 0.02, seed=seed)["jsd_shuffled"][0] for seed in range(9)}
+    assert len(found) == 2
+    assert found == {sparse(each, 0.02)["jsd"][0] for each in (traces, swapped)}
 
 
 def test_long_documents_try_pairs_with_the_tokens_that_change_least():

@@ -52,19 +52,24 @@ def test_draws_are_uniform_permutations():
 
 
 def test_purposes_documents_and_repetitions_have_streams_of_their_own():
-    drawn = [random.uniforms(0, purpose, np.arange(2), np.arange(3) * 50, 2) for purpose in ("starts", "shuffle")]
-    assert len(np.unique(drawn)) == 400
+    where = np.arange(2), np.arange(3) * 50, 2
+    first = random.uniforms(0, "starts", *where)
+    second = random.uniforms(0, "shuffle", *where)
+    assert len(np.unique([first, second])) == 400
 
 
 def test_uniforms_and_normals_have_the_right_moments():
     """Tokens of a document and repetitions are not correlated; 0.12 are 4.5 standard errors."""
     where = 1, "starts", np.arange(500), np.arange(501) * 20, 4
-    uniform, normal = random.uniforms(*where), random.normals(*where)
+    uniform = random.uniforms(*where)
+    normal = random.normals(*where)
     assert uniform.min() > 0
     assert uniform.max() < 1
     assert uniform.mean() == pytest.approx(0.5, abs=0.006)
     assert uniform.var() == pytest.approx(1 / 12, rel=0.03)
     assert normal.mean() == pytest.approx(0, abs=0.02)
     assert normal.std() == pytest.approx(1, rel=0.02)
-    assert np.abs(np.corrcoef(normal.reshape(-1, 20).T) - np.eye(20)).max() < 0.12
-    assert np.abs(np.corrcoef(normal) - np.eye(4)).max() < 0.05
+    tokens = np.corrcoef(normal.reshape(-1, 20).T)
+    assert np.abs(tokens - np.eye(20)).max() < 0.12
+    repetitions = np.corrcoef(normal)
+    assert np.abs(repetitions - np.eye(4)).max() < 0.05

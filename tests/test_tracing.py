@@ -67,13 +67,15 @@ def test_two_words_without_encoder_by_hand():
 
 
 def test_average_encoder_by_hand():
-    model = build("average", "uniform", np.array([[0], [0], [9], [9], [1], [2]], np.float32), hidden=1)
+    vectors = np.array([0, 0, 9, 9, 1, 2], np.float32)[:, None]
+    model = build("average", "uniform", vectors, hidden=1)
     with torch.no_grad():
         model.encoder.project.weight.fill_(0.5)
         model.encoder.project.bias.fill_(-0.25)
         model.decoder.weight.fill_(3.0)
     traces = trace(model, one_text(2, 4, 5, 3))
-    np.testing.assert_allclose(traces.contribution[:, 0], 3 * np.tanh([0.25, 0.75]), atol=1e-6)
+    expected = 3 * np.tanh([0.25, 0.75])
+    np.testing.assert_allclose(traces.contribution[:, 0], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("context", [0.25, 0.9, 1.0])

@@ -172,7 +172,8 @@ def models():
 @pytest.mark.parametrize("name", ["names", "top item"])
 def test_areas_are_those_of_the_stored_traces(models, name):
     stored = verdict.areas().query("corpus == '20news' and measure == @name and definition == 'deletion'")
-    again = bench_tests.told([known.by_deletion(model) for model in models], models, known.TESTS[name])
+    good = [known.by_deletion(model) for model in models]
+    again = bench_tests.told(good, models, known.TESTS[name])
     columns = ["statistic", "value", "low", "high", "documents", "n_seeds"]
     pd.testing.assert_frame_equal(pd.DataFrame(again)[columns], stored[columns].reset_index(drop=True), rtol=1e-4)
 

@@ -139,7 +139,7 @@ def setup(app) -> dict:
         for direction, neighbour in zip(("prev", "next"), neighbours, strict=True):
             if neighbour and (page in chain) != (neighbour in chain):
                 context[direction] = None
-        if (root / "notebooks" / f"{page}.md").is_file():
+        if on_github and (root / "notebooks" / f"{page}.md").is_file():
             binder = BINDER.format(address=on_github, page=page)
             colab = COLAB.format(address=on_github, page=page)
             links = PARTS.launch(colab, binder, f"https://codespaces.new/{on_github}")
