@@ -25,7 +25,7 @@ from miniature import FRONT, WAITING, WIDE
 
 from attn_build import build, rendering, running, sources
 from attn_lab.data.files import sha256
-from attn_lab.runs import store, upkeep
+from attn_lab.runs import upkeep
 
 MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
 
@@ -98,7 +98,7 @@ def test_the_status_page_says_how_pages_ran(miniature):
 
 def test_the_status_page_counts_runs_and_names_the_seal_of_the_archive(tmp_path):
     archive = small_book(tmp_path) / "data" / "archive"
-    store.write(archive, "k", {"runs": pa.table({"key": ["k"], "record": ["{}"]})})
+    upkeep.merge(archive, "k", {"runs": pa.table({"key": ["k"], "record": ["{}"]})}, {"k": None})
     upkeep.seal(archive)
     build.write_status(tmp_path)
     text = (tmp_path / "book" / "status.md").read_text()
@@ -244,7 +244,7 @@ def test_failures_are_listed(tmp_path, capsys):
     ],
 )
 def test_the_stamp_follows_data_and_archive_and_no_prose(tmp_path, name, different):
-    (tmp_path / "data" / name).parent.mkdir(parents=True)
+    (tmp_path / "data" / Path(name).parent).mkdir(parents=True, exist_ok=True)
     stamps = {build.common_stamp(tmp_path)}
     for text in "ab":
         (tmp_path / "data" / name).write_text(text)
