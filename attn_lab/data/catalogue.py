@@ -21,11 +21,11 @@ WIEGREFFE, SERRANO = "wiegreffe_pinter_2019", "serrano-smith-2019"
 
 @dataclass(frozen=True)
 class Source:
-    """One official file. checksum: 'sha256:…' or 'md5:…', as well-known loaders publish it; None where nobody does."""
+    """One official file. checksum: 'sha256:…' or 'md5:…', as well-known loaders publish it."""
 
     file: str
     url: str
-    checksum: str | None = None
+    checksum: str
 
 
 @dataclass(frozen=True)
