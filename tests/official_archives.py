@@ -14,6 +14,7 @@ STORIES = """1 Mary moved to the bathroom.
 2 Where is Sandra? \tgarden\t1
 """
 
+
 def tar(members: dict[str, str | bytes]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:

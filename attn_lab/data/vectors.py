@@ -266,10 +266,11 @@ def together(texts: TokenLists, index: dict[str, int], window: int):
         numbers += [index.get(word, -1) for word in tokens]
         numbers += gap
     ids = np.array(numbers, np.int32)
+    known = np.flatnonzero(ids >= 0)
+    shape = (len(ids), len(index))
+    words = scipy.sparse.csr_matrix((np.ones(len(known), np.float32), (known, ids[known])), shape)
     pairs = scipy.sparse.csr_matrix((len(index), len(index)), dtype=np.float32)
     for distance in range(1, window + 1):
-        both = (ids[:-distance] >= 0) & (ids[distance:] >= 0)
-        places = (ids[:-distance][both], ids[distance:][both])
-        weights = np.full(both.sum(), (window + 1 - distance) / window, np.float32)
-        pairs += scipy.sparse.coo_matrix((weights, places), pairs.shape).tocsr()
+        weight = np.float32((window + 1 - distance) / window)
+        pairs += words[:-distance].T @ (words[distance:] * weight)
     return pairs + pairs.T

@@ -198,8 +198,7 @@ def traced(arrays: Arrays, ids: ndarray) -> Traces:
     for deleted in tqdm(blocks, desc="leaving words out", delay=2, leave=False):
         texts = [np.delete(ids, word + 1) for word in deleted]
         shortened = Reading(arrays, np.stack(texts, axis=1))
-        weight = np.exp(shortened.scores - shortened.scores.max(axis=0))
-        context = (weight * shortened.contributions).sum(axis=0) / weight.sum(axis=0)
+        context = (softmax(shortened.scores, axis=0) * shortened.contributions).sum(axis=0)
         change[deleted] = sigmoid((context + arrays["decoder.bias"]).astype(float)) - p
     return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
 
