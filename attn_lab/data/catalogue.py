@@ -83,16 +83,7 @@ class Corpus:
     note: str = ""
 
 
-class _Facts(SafeLoader):
-    """Lists as tuples: what all runs share must not change."""
-
-
-def _as_tuple(loader, node) -> tuple:
-    return tuple(loader.construct_sequence(node, deep=True))
-
-
-_Facts.add_constructor("tag:yaml.org,2002:seq", _as_tuple)
-_FACTS = yaml.load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), _Facts)
+_FACTS = yaml.load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), SafeLoader)
 SOURCES = {name: Source(**facts) for name, facts in _FACTS["sources"].items()}
 CATALOGUE = {
     name: Corpus(name, **facts | {"reported": tuple(facts.get("reported", {}).items())})

@@ -33,7 +33,7 @@ from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_lab.data import catalogue
 from attn_lab.data.files import altered, cache_folder, keep
 from attn_lab.runs import foreign, store
-from attn_lab.runs.rows import FIELDS, RUN_COLUMNS
+from attn_lab.runs.rows import FIELDS, NUMBER_COLUMNS, RUN_COLUMNS
 from attn_lab.runs.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_lab.runs.store import NAMES
 
@@ -127,9 +127,9 @@ def numbers(
         parameter = [f"epsilon={epsilon:g}" for epsilon in epsilons]
     chosen = runs(**where)
     table = _values(chosen)
-    table = table[table["key"].isin(chosen["key"])]
     for name, wanted in (("measure", measure), ("statistic", statistic)):
-        _check_names(name, wanted, {"any", *table[name].cat.categories})
+        _check_names(name, wanted, {"any", *table[name].unique()})
+    table = table[table["key"].isin(chosen["key"])]
     table = table[_among(table["statistic"], statistic) & _among(table["predicted"], predicted)]
     table = table[_among(table["bin"], bin)]
     values = _measured(table, measure, parameter).astype(dict.fromkeys(NAMES, object) | {"key": str})
@@ -215,18 +215,13 @@ def measures() -> pd.DataFrame:
     pairs = pairs[pairs["key"].isin(everything["key"])]
     pairs = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")]
     by_measure = pairs.groupby(["measure", "parameter"], observed=True)
-    table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", _names))
+    table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", lambda names: " ".join(sorted({*names}))))
     patterns = yaml.safe_load(MEANINGS.read_text(encoding="utf-8"))
     table = table.reset_index()
     whole = with_parameters(table)["measure"]
     meanings = [next((patterns[name] for name in patterns if fnmatchcase(measure, name)), "") for measure in whole]
     table.insert(3, "meaning", meanings)
     return table
-
-
-def _names(column: pd.Series) -> str:
-    """The different texts of a column, sorted, with blanks between."""
-    return " ".join(sorted(set(column.astype(str))))
 
 
 def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
@@ -252,15 +247,14 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     if unknown := [name for name in by if name not in rows]:
         raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows))}")
+    if "seed" in rows and len(twice := rows[rows.duplicated([*by, "seed"])]):
+        where = " ".join(map(str, twice[[*by]].iloc[0])) or "the rows"
+        raise AttnError(f"seed {twice['seed'].iloc[0]} stands twice among {where}; group by more")
     groups = rows.groupby(list(by), sort=False, dropna=False) if by else [((), rows)]
     means = []
     for names, group in groups:
-        if "seed" in group and len(twice := group.loc[group["seed"].duplicated(), "seed"]):
-            where = " ".join(map(str, names)) or "the rows"
-            raise AttnError(f"seed {twice.iloc[0]} stands twice among {where}; group by more")
         values = group["value"].dropna()
-        low, high = seed_interval(values)
-        means.append([*names, values.mean(), low, high, len(values), values.std()])
+        means.append([*names, values.mean(), *seed_interval(values), len(values), values.std()])
     table = pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
     return table.astype({"mean": float, "low": float, "high": float, "n_seeds": int, "std": float})
 
@@ -455,13 +449,8 @@ def _read_numbers(paths: tuple[tuple[Path, str], ...], _marks: tuple[str, ...]) 
     columns = ("key", *NAMES, "value")
     tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
     tables = [table for table in tables if set(columns) <= set(table.column_names)]  # before 0.2 the cache had others
-    together = pa.concat_tables(tables or [NO_NUMBERS])
+    together = pa.concat_tables(tables or [NUMBER_COLUMNS.empty_table().select(columns)])
     return together.unify_dictionaries().to_pandas()
 
 
 EMPTY = RUN_COLUMNS.empty_table().select(SHOWN).to_pandas().assign(source="")
-
-NO_NUMBERS = pa.table(
-    {name: pa.array([], pa.dictionary(pa.int32(), pa.string())) for name in ("key", *NAMES)}
-    | {"value": pa.array([], pa.float64())}
-)
