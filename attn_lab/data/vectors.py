@@ -266,9 +266,9 @@ def together(texts: TokenLists, index: dict[str, int], window: int):
         numbers += [index.get(word, -1) for word in tokens]
         numbers += gap
     ids = np.array(numbers, np.int32)
-    known = np.flatnonzero(ids >= 0)
+    places = np.flatnonzero(ids >= 0)
     shape = (len(ids), len(index))
-    words = scipy.sparse.csr_matrix((np.ones(len(known), np.float32), (known, ids[known])), shape)
+    words = scipy.sparse.csr_matrix((np.ones(len(places), np.float32), (places, ids[places])), shape)
     pairs = scipy.sparse.csr_matrix((len(index), len(index)), dtype=np.float32)
     for distance in range(1, window + 1):
         weight = np.float32((window + 1 - distance) / window)

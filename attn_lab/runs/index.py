@@ -386,7 +386,8 @@ def _read_runs(
     for source, folder, _ in stamps:
         for stem in store.stems(folder):
             try:
-                store.check(folder, "numbers", stem)
+                with suppress(FileNotFoundError):
+                    store.content(folder, "numbers", stem)
                 tables.append(of_this_version(store.table(folder, "runs", stem)).assign(source=source))
             except Damaged as error:
                 say(f"{error}; left out of all numbers")
