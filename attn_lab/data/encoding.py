@@ -2,7 +2,7 @@
 
 Arrays are made once and kept, see ``files.cached``, so a machine that only trains needs neither text nor tokenizer;
 those of the user's own tables are taken while $ATTN_DATA names these and never after. What is made without tables that
-the catalogue names is never kept, nor what the user registered without a version: nothing would tell that it changed.
+the catalogue names is never kept: nothing would tell that it changed.
 """
 
 import inspect
@@ -28,13 +28,6 @@ PREPARE: dict[str, Callable[..., Prepared]] = {"planted": planted} | prepare.PRE
 
 VERSIONS: dict[str, str] = {}
 """Corpus that the user registered -> version, see `foreign.register_corpus`."""
-
-_SHIPPED = frozenset(catalogue.CATALOGUE)
-
-
-def is_foreign(corpus: str) -> bool:
-    """Whether a corpus is the user's."""
-    return catalogue.corpus(corpus).name not in _SHIPPED
 
 
 def preparer(corpus: str) -> Callable[..., Prepared]:
@@ -136,12 +129,9 @@ class Arrays:
     @property
     def kept(self) -> bool:
         """Whether they are kept: made of files, by the package's own code or by a version of another's."""
-        name = self.entry.name
         if not self.entry.files or self.options.get("source") == "generated":
             return False
-        if is_foreign(name):
-            return bool(VERSIONS.get(name)) and self.source() is not None
-        return True
+        return self.entry.name not in VERSIONS or self.source() is not None
 
     @property
     def stem(self) -> Path:
@@ -161,7 +151,7 @@ class Arrays:
         if not paths:
             return None
         marks = {part: files.sha256(path) for part, path in paths.items()}
-        if is_foreign(self.entry.name):
+        if self.entry.name in VERSIONS:
             marks["code"] = VERSIONS[self.entry.name] + repr(self.entry)
         return marks
 
