@@ -13,13 +13,12 @@ of it over documents (`mean`, `share_above_0.4`; of whole test sets `value`). `p
 documents: a predicted class, a bin of the largest weight, or `all`.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,6 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from attn_core.errors import AttnError, Damaged, say
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_lab.data import catalogue
-from attn_lab.data.files import altered, cache_folder, keep
 from attn_lab.runs import foreign, store
 from attn_lab.runs.rows import FIELDS, NUMBER_COLUMNS, RUN_COLUMNS
 from attn_lab.runs.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
@@ -322,32 +320,10 @@ def same_training(first: dict, second: dict) -> bool:
 
 
 def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    """A table that takes long to make: from data/measured, else from the cache, else made and kept there.
-
-    source: a checksum of what it is made from; another, or (in the cache) other code of the experiments, remakes it.
-    """
+    """A table that takes long to make: from data/measured, else made. source: a checksum of what it is made from."""
     with suppress(FileNotFoundError):
         return pd.read_parquet(store.read_data(f"measured/{name}-{source[:8]}.parquet"))
-    folder = cache_folder() / "measured"
-    checksum = hashlib.sha256((source + _code()).encode()).hexdigest()
-    path = folder / f"{name}-{checksum[:16]}.parquet"
-    with suppress(OSError, ValueError):
-        if not altered(path):
-            return pd.read_parquet(path)
-        say(f"{path} is damaged (it has another checksum); it is made anew")
-    table = make()
-    for old in folder.glob(f"{name}-*.parquet"):
-        old.unlink(missing_ok=True)
-    keep(path, lambda file: table.to_parquet(file, compression="zstd", index=False))
-    return table
-
-
-@cache
-def _code() -> str:
-    """A checksum of the code that makes numbers from traces."""
-    rooms = ("attn_core/experiments", "attn_core/fast", "attn_core", "attn_lab/more")
-    files = [path for room in rooms for path in sorted((Path(__file__).parents[2] / room).glob("*.py"))]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return make()
 
 
 # ---- reading the tables ----------------------------------------------------------------------------------------------
