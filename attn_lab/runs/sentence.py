@@ -241,13 +241,10 @@ def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
 
 def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
     """The same of a pretrained encoder, whose tokens are word pieces."""
-    from attn_lab.runs.compute import inputs_of
-
     rows = pieces.pieces([text])[0]
-    data, _, _ = inputs_of(run)
-    tokens = [data.vocabulary[row] for row in rows]
+    tokens = [pieces.tokenizer().id_to_token(row) for row in rows]
     ids = np.array([CLS, *rows, SEP], np.int32)
-    traces = read_by(run, data, ids, np.array([0, len(ids)]))
+    traces = read_by(run, encode(run.corpus, **dict(run.options)), ids, np.array([0, len(ids)]))
     return tokens, [token != "[UNK]" for token in tokens], traces
 
 

@@ -271,11 +271,8 @@ def stem_of(folder: Path, key: str) -> str | None:
         return None
     if not is_archive(folder):
         return key if file_of(folder, "runs", key).is_file() else None
-    settle(folder)
-    words = key.split("-")
-    corpora = ("-".join(words[:count]) for count in range(1, len(words) + 1))  # with which the key begins
-    files = (stem for stem in corpora if file_of(folder, "runs", stem).is_file())
-    return next((stem for stem in files if key in keys_in(folder, stem)), None)
+    corpora = [stem for stem in stems(folder) if f"{key}-".startswith(f"{stem}-")]
+    return next((stem for stem in corpora if key in keys_in(folder, stem)), None)
 
 
 def traces_bytes_of(folder: Path, key: str) -> bytes | None:

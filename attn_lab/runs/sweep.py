@@ -20,7 +20,7 @@ from attn_core.errors import AttnError, one_line
 from attn_lab.data import encoding, files
 from attn_lab.runs import cards, compute, foreign, store
 from attn_lab.runs.compute import has_weights
-from attn_lab.runs.packing import adopt, packed_store, prepare, same_data
+from attn_lab.runs.packing import adopt, prepare, same_data
 from attn_lab.runs.processes import side_by_side
 from attn_lab.runs.results import fits, obtain, stored
 from attn_lab.runs.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
@@ -158,7 +158,8 @@ def sweep(
     """
     if jobs < 1:
         raise AttnError(f"jobs must be at least 1, got {jobs}")
-    sweep_away(pack)
+    for folder in [store.cache_store(), *([store.archive_folder()] if pack else ())]:
+        store.sweep_away(folder)  # what killed processes have left half-written
     tasks = plan(runs, pack)
     if not tasks:
         return {}
@@ -179,15 +180,6 @@ def sweep(
                 tqdm.write(f"{run.key} failed: {reason}")
             bar.update()
     return failures
-
-
-def sweep_away(pack: bool) -> None:
-    """Remove what killed processes have left half-written in the stores that a sweep writes."""
-    store.sweep_away(store.cache_store())
-    archive = store.archive_folder() if pack else None
-    if archive:
-        store.sweep_away(packed_store())
-        store.sweep_away(archive)
 
 
 def reason_of(call: Callable, *arguments) -> str:
