@@ -44,8 +44,7 @@ class Corpus:
     encoder's own. expected: counts to meet, (class 0, class 1, …) per split after the filter, 'vocabulary' including
     the four special ids. reported: (paper, name) as in data/reported. sources: names in SOURCES. vectors: recipe used
     when a run names none. whole_train: documents of the official training files before any filter, where a copy may
-    hold fewer. generated: made by this package. own: files of which only the user's own copy is ever read; origin: who
-    gives them out.
+    hold fewer. generated: made by this package. origin: who gives out what is not passed on.
     """
 
     name: str
@@ -78,7 +77,6 @@ class Corpus:
     vectors: str = "ppmi-300"
     whole_train: int | None = None
     generated: bool = False
-    own: tuple[str, ...] = ()
     origin: str = ""
     note: str = ""
 
