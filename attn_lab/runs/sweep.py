@@ -158,8 +158,7 @@ def sweep(
     """
     if jobs < 1:
         raise AttnError(f"jobs must be at least 1, got {jobs}")
-    for folder in [store.cache_store(), *([store.archive_folder()] if pack else ())]:
-        store.sweep_away(folder)  # what killed processes have left half-written
+    sweep_away(pack)
     tasks = plan(runs, pack)
     if not tasks:
         return {}
@@ -180,6 +179,13 @@ def sweep(
                 tqdm.write(f"{run.key} failed: {reason}")
             bar.update()
     return failures
+
+
+def sweep_away(pack: bool) -> None:
+    """Remove what killed processes have left half-written in the stores that a sweep writes."""
+    store.sweep_away(store.cache_store())
+    if pack:
+        store.sweep_away(store.archive_folder())
 
 
 def reason_of(call: Callable, *arguments) -> str:
