@@ -266,11 +266,10 @@ def together(texts: TokenLists, index: dict[str, int], window: int):
         numbers += [index.get(word, -1) for word in tokens]
         numbers += gap
     ids = np.array(numbers, np.int32)
-    places = np.flatnonzero(ids >= 0)
-    shape = (len(ids), len(index))
-    words = scipy.sparse.csr_matrix((np.ones(len(places), np.float32), (places, ids[places])), shape)
     pairs = scipy.sparse.csr_matrix((len(index), len(index)), dtype=np.float32)
     for distance in range(1, window + 1):
-        weight = np.float32((window + 1 - distance) / window)
-        pairs += words[:-distance].T @ (words[distance:] * weight)
+        both = (ids[:-distance] >= 0) & (ids[distance:] >= 0)
+        places = (ids[:-distance][both], ids[distance:][both])
+        weights = np.full(both.sum(), (window + 1 - distance) / window, np.float32)
+        pairs += scipy.sparse.coo_matrix((weights, places), pairs.shape).tocsr()
     return pairs + pairs.T
