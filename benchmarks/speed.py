@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import process_time
+from timeit import timeit
 
 import numpy as np
 import pandas as pd
@@ -115,7 +116,7 @@ def tasks() -> Iterator[Task]:
     yield Task(
         "adversarial search (k 5; 500 steps)",
         partial(search, traces, progress=False),
-        partial(plain.search, searched, starts, SEARCHED),
+        lambda: list(plain.search(searched, starts, SEARCHED)),
         SEARCHED / 500 * len(searched) / len(traces),
     )
     erased = items()
@@ -125,22 +126,15 @@ def tasks() -> Iterator[Task]:
     yield Task(phase, partial(removals, erased), partial(plain.removals, erased, ranks))
 
 
-def seconds(task: Task, patience: float = 2.0) -> tuple[float, float]:
-    """(ours, plain) of the whole work: minima of at least two runs in turn, the plain one's scaled by its share."""
-    times = []
-    began = process_time()
+def seconds(task: Task, turns: int = 3) -> tuple[float, float]:
+    """(ours, plain) of the whole work: the fewest of several runs in turn, the plain one's scaled by its share."""
     with threads(1):
-        while len(times) < 2 or (len(times) < 5 and process_time() - began < patience):
-            times.append([timed(task.ours), timed(task.plain)])
+        times = [
+            [timeit(work, timer=process_time, number=1) for work in (task.ours, task.plain)]
+            for _ in range(turns)
+        ]
     ours, written = np.min(times, axis=0)
     return ours, written / task.share
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Processor seconds of one call."""
-    start = process_time()
-    work()
-    return process_time() - start
 
 
 def write() -> pd.DataFrame:
