@@ -82,16 +82,17 @@ def erased(
     toward = np.where(traces.predicted == 1, 1.0, -1.0)
     values = importances(traces)
     values["gradient_unsigned"] = np.abs(values["gradient"])
-    rows = []
+    lost = {}
     for measure, value in values.items():
         for share in SHARES:
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
-                lost = toward * (traces.p - forward(model, without(documents, left)).p)
-                error = lost.std(ddof=1) / len(lost) ** 0.5
-                rows.append((measure, f"{name} share={share:g}", lost.mean(), error))
-    table = pd.DataFrame(rows, columns=["measure", "statistic", "value", "error"])
-    return table.assign(other="", level="word")
+                p = forward(model, without(documents, left)).p
+                lost[measure, f"{name} share={share:g}"] = toward * (traces.p - p)
+    table = pd.DataFrame(lost)
+    means = pd.DataFrame({"value": table.mean(), "error": table.sem()})
+    means = means.rename_axis(["measure", "statistic"]).reset_index()
+    return means.assign(other="", level="word")
 
 
 def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, np.ndarray]:

@@ -12,17 +12,9 @@ from scipy.stats import kendalltau
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attn_core.documents import Documents
-from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces
-from attn_core.tracing import forward
 
 BATCH = 32
-
-
-def outputs(model: Classifier, documents: Documents) -> np.ndarray:
-    """`Traces.p` of each document, by a forward pass alone."""
-    return forward(model, documents).p
 
 
 def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:

@@ -165,17 +165,17 @@ def numbers(
     fields = dict(place.split("=", 1) for place in places if "=" in place)
     if len(fields) != len(places):
         raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(places)}")
-    found = index.numbers(measure, statistic, **fields)
-    if found.empty:
+    table = index.numbers(measure, statistic, **fields)
+    if table.empty:
         raise AttnError(
             f"no stored run fits {' '.join(places)}; {near(fields)}`python -m attn_core archive list` names all"
         )
     if by:
-        found = index.over_seeds(found, *dict.fromkeys([*by, "measure", "parameter", "statistic"]))
+        table = index.over_seeds(table, *dict.fromkeys([*by, "measure", "parameter", "statistic"]))
     else:
         model = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed"]
-        found = found[[*model, *index.NAMES, "value", "data", "n_test", "key"]]
-    show(found, as_json)
+        table = table[[*model, *index.NAMES, "value", "data", "n_test", "key"]]
+    show(table, as_json)
 
 
 def near(fields: dict[str, str]) -> str:
