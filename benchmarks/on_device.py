@@ -52,7 +52,6 @@ class Sizes:
     steps: int = 40  # of an epoch's training
     test: int = speed.TEST  # texts whose reading is timed
     search_steps: int = 500
-    long_searched: int = 4356  # long texts that are searched
 
 
 SIZES = Sizes()
@@ -85,7 +84,7 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
         yield epoch(device, encoder, sizes)
     for encoder in ("lstm", "transformer"):
         yield from readings(device, encoder, test)
-    yield from searches(device, test, sizes)
+    yield from searches(device, test, sizes.search_steps)
 
 
 def beside(
@@ -212,23 +211,15 @@ def readings(device: str, encoder: str, documents: Documents) -> Iterator[dict]:
         yield beside(device, what, encoder, read, model, on_cpu=not slow)
 
 
-def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
-    """The search for adversarial attention (k = 5): difference of the JSD that it ends at; as many texts as IMDB's test
-    set has, as long as they are, on the GPU alone."""
+def searches(device: str, documents: Documents, steps: int) -> Iterator[dict]:
+    """The search for adversarial attention (k = 5): difference of the JSD that it ends at."""
     first = documents.take(np.arange(min(200, len(documents))))
-    long = speed.texts(sizes.long_searched, speed.VOCABULARY, long=True)
-    ways = (
-        ("", "one logit", speed.classifier(), documents),
-        ("", "four classes", speed.classifier(outputs=4), first),
-        (" of 180 words", "one logit", speed.classifier("average"), long),
-    )
-    work = partial(search, steps=sizes.search_steps, progress=False)
-    for of, name, model, read in ways:
-        with patch.dict(os.environ, ATTN_DEVICE=device if of else "cpu"):
-            traces = forward(doubled(model).to(compute_device()), read)
-        what = f"search, {len(read):,} texts{of}, {sizes.search_steps} steps"
-        compared = None if of else partial(jsd_apart, traces)
-        yield beside(device, what, name, work, traces, on_cpu=not of, apart=compared)
+    work = partial(search, steps=steps, progress=False)
+    for name, outputs, read in (("one logit", 1, documents), ("four classes", 4, first)):
+        with patch.dict(os.environ, ATTN_DEVICE="cpu"):
+            traces = forward(doubled(speed.classifier(outputs=outputs)), read)
+        what = f"search, {len(read):,} texts, {steps} steps"
+        yield beside(device, what, name, work, traces, apart=partial(jsd_apart, traces))
 
 
 def jsd_apart(traces: Traces, expected: np.ndarray, reached: np.ndarray) -> float:

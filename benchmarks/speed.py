@@ -47,11 +47,10 @@ class Task:
     share: float = 1.0
 
 
-def texts(count: int, words: int, seed: int = 0, long: bool = False) -> Documents:
-    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included; long: with IMDB's, mean 180."""
+def texts(count: int, words: int, seed: int = 0) -> Documents:
+    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included."""
     rng = np.random.default_rng(seed)
-    shape, mean, longest = (4.0, 182, 402) if long else (4.5, 20.2, 48)
-    lengths = np.clip(rng.gamma(shape, mean / shape, count).round().astype(int), 4, longest)
+    lengths = np.clip(rng.gamma(4.5, 20.2 / 4.5, count).round().astype(int), 4, 48)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     share = 1 / np.arange(1, words - 3)  # Zipf's law: how often words come again counts here
     ids = rng.choice(np.arange(4, words), offsets[-1], p=share / share.sum()).astype(np.int32)
