@@ -9,20 +9,17 @@ permuted.csv: by corpus and statement (`derived.statements_of`) the number by at
 under weights of maximal leverage.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
 
 from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
-from attn_core.experiments.single import ALL_ORDERS, permuted_weights
+from attn_core.experiments.single import permuted_weights
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, chunks
+from attn_core.traces import Traces
 from attn_lab import Run, obtain
 from attn_lab.more import erasure
 from attn_lab.more.known import GOOD, TESTS, maximal_leverage, told_apart
@@ -34,6 +31,10 @@ FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
 ORDERS = 20
 """In which weights are permuted."""
+
+DRAWS = 720
+"""Of the orders of all texts' weights under which statements are read. The stored table took every order of a text of
+up to six items equally often."""
 
 
 def write(*corpora: str) -> None:
@@ -122,25 +123,8 @@ def statements_in(traces: Traces, seed: int = 0) -> pd.Series:
     return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
 
 
-def expected_when_permuted(
-    traces: Traces, draws: int = math.factorial(ALL_ORDERS)
-) -> pd.Series:
-    """Statements' numbers when each text's weights are permuted: the mean over joint orders, by default all orders of
-    texts of up to six items (`nth_permutation`), the other item r being drawn anew for each."""
-    each = [statements_in(nth_permutation(traces, k), seed=k) for k in range(draws)]
+def expected_when_permuted(traces: Traces, draws: int = DRAWS) -> pd.Series:
+    """Statements' numbers when each text's weights are permuted: the mean over random orders of all texts' at once, the
+    other item r being drawn anew for each."""
+    each = [statements_in(permuted_weights(traces, draw), seed=draw) for draw in range(draws)]
     return pd.concat(each, axis=1).mean(axis=1)
-
-
-def nth_permutation(traces: Traces, k: int) -> Traces:
-    """The k-th permutation of all documents' weights at once: over k = 0, ..., ALL_ORDERS! - 1 each order of a document
-    of up to ALL_ORDERS items comes equally often; longer documents are permuted at random, from (k, doc_id)."""
-    score = permuted_weights(traces, k).score.copy()
-    for rows, n in chunks(traces.lengths, len(traces.score)):
-        if n <= ALL_ORDERS:
-            orders = np.array(list(permutations(range(n))))
-            order = orders[
-                (k + rows) % len(orders)
-            ]  # (B, n); documents start at different orders
-            items = traces.offsets[rows, None] + np.arange(n)
-            score[items] = np.take_along_axis(traces.score[items], order, axis=1)
-    return replace(traces, score=score, gradient=None, leave_one_out=None)

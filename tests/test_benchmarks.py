@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ROOT, python
+from conftest import python
 from plain_network import random_documents, random_model
 
 from attn_core.experiments import draws as random
@@ -57,13 +57,6 @@ def test_rows_made_anew_take_the_place_of_their_own_alone(monkeypatch, tmp_path)
     measured.put("t.csv", pd.DataFrame({"corpus": ["a", "b"], "other": ["", "x"], "value": [1 / 3, 2]}), "corpus")
     measured.put("t.csv", pd.DataFrame({"corpus": ["b"], "other": ["y"], "value": [4]}), "corpus")
     assert (tmp_path / "measured" / "t.csv").read_text() == "corpus,other,value\na,,0.33333\nb,y,4\n"
-
-
-def test_headline_numbers_on_two_vectors_are_of_five_seeds_and_fifty_texts():
-    table = pd.read_csv(ROOT / "data" / "measured" / "vectors.csv")
-    assert (table["n_seeds"] == 5).all()
-    assert table["documents"].min() >= 50
-    assert table.value_counts(["corpus", "measure"]).eq(2).all()
 
 
 def test_numbers_that_one_side_lacks_are_infinitely_far(traces):

@@ -82,6 +82,23 @@ def test_integrated_gradients_are_complete(model, ids):
     assert torch.allclose(total[:, [0, -1]], torch.zeros(2, 2))  # [CLS] and [SEP] stay
 
 
+def test_gradients_of_word_pieces_are_captums(model, ids):
+    attr = pytest.importorskip("captum.attr")
+
+    def logit(word):
+        return cls.opened(model, word).logit
+
+    table = model.encoder.embedding
+    masked = ids.clone()
+    masked[:, 1:-1] = MASK
+    path = attr.IntegratedGradients(logit)
+    theirs = path.attribute(table(ids), table(masked), n_steps=cls.STEPS, method="riemann_middle")
+    torch.testing.assert_close(cls.integrated(model, ids, MASK), theirs.sum(-1).float(), atol=1e-5, rtol=1e-4)
+    theirs = attr.InputXGradient(logit).attribute(table(ids))
+    ours = cls.ranked(model, ids, torch.zeros(10, 8), MASK)["gradient_x_input"]
+    torch.testing.assert_close(ours, theirs.sum(-1).abs()[:, 1:-1])
+
+
 def test_the_value_of_a_piece_that_gets_no_weight_is_worth_nothing(model, ids):
     text = opened(model, model.encoder.embedding(ids))
     row = text.attention[-1].clone()
