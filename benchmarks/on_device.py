@@ -11,7 +11,7 @@ import argparse
 import copy
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -43,18 +43,13 @@ WORDS = 400
 ARRAYS = ("attention", "contribution", "gradient", "leave_one_out", "outputs")
 ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
 
+PARITY = 60
+"""Texts read for parity."""
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much is read, trained and searched."""
+STEPS = 40
+"""Of an epoch's training."""
 
-    parity: int = 60  # texts read for parity
-    steps: int = 40  # of an epoch's training
-    test: int = speed.TEST  # texts whose reading is timed
-    search_steps: int = 500
-
-
-SIZES = Sizes()
+SEARCH_STEPS = 500
 
 
 def main(*words: str) -> None:
@@ -65,7 +60,7 @@ def main(*words: str) -> None:
     options = parser.parse_args(words)
     keep_memory()
     rows = []
-    for row in measure(options.device, SIZES):
+    for row in measure(options.device):
         rows.append(row)
         print(row, flush=True)
     card = torch.cuda.get_device_name(options.device) if torch.cuda.is_available() else "no GPU"
@@ -75,16 +70,16 @@ def main(*words: str) -> None:
     print(f"{card}, torch {torch.__version__}")
 
 
-def measure(device: str, sizes: Sizes) -> Iterator[dict]:
+def measure(device: str) -> Iterator[dict]:
     """Rows of the table: what, model, cpu and gpu (seconds), difference (largest absolute), peak_mb of the GPU, and of
     parity rounding (largest absolute difference of single from double precision, on the processor)."""
-    yield from parity(device, sizes)
-    test = speed.texts(sizes.test, speed.VOCABULARY, seed=1)
+    yield from parity(device)
+    test = speed.texts(speed.TEST, speed.VOCABULARY, seed=1)
     for encoder in ENCODERS:
-        yield epoch(device, encoder, sizes)
+        yield epoch(device, encoder)
     for encoder in ("lstm", "transformer"):
         yield from readings(device, encoder, test)
-    yield from searches(device, test, sizes.search_steps)
+    yield from searches(device, test)
 
 
 def beside(
@@ -161,9 +156,9 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
         yield name, hierarchical.build(name, speed.vectors(WORDS, 200), 5), cut
 
 
-def parity(device: str, sizes: Sizes) -> Iterator[dict]:
+def parity(device: str) -> Iterator[dict]:
     """The same weights read on both: the largest difference of all numbers, infinite where one has none."""
-    for name, model, documents in families(sizes.parity):
+    for name, model, documents in families(PARITY):
         read = partial(trace, documents=documents, progress=False)
         row = beside(device, "parity", name, read, doubled(model), apart=apart)
         single = read(model)
@@ -178,11 +173,11 @@ def apart(expected: Traces, reached: Traces) -> float:
     return max(float(np.nan_to_num(np.abs(x - y)).max(initial=0.0)) for x, y in each)
 
 
-def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
+def epoch(device: str, encoder: str) -> dict:
     """Seconds of an epoch, from those of its first steps."""
     documents = speed.texts(speed.TRAIN, speed.VOCABULARY)
     chosen = batches(documents, 32, np.random.default_rng(0))
-    steps = chosen[: sizes.steps]
+    steps = chosen[:STEPS]
 
     def train(model: nn.Module) -> None:
         optimiser = jain.adam(model)
@@ -211,14 +206,14 @@ def readings(device: str, encoder: str, documents: Documents) -> Iterator[dict]:
         yield beside(device, what, encoder, read, model, on_cpu=not slow)
 
 
-def searches(device: str, documents: Documents, steps: int) -> Iterator[dict]:
+def searches(device: str, documents: Documents) -> Iterator[dict]:
     """The search for adversarial attention (k = 5): difference of the JSD that it ends at."""
     first = documents.take(np.arange(min(200, len(documents))))
-    work = partial(search, steps=steps, progress=False)
+    work = partial(search, steps=SEARCH_STEPS, progress=False)
     for name, outputs, read in (("one logit", 1, documents), ("four classes", 4, first)):
         with patch.dict(os.environ, ATTN_DEVICE="cpu"):
             traces = forward(doubled(speed.classifier(outputs=outputs)), read)
-        what = f"search, {len(read):,} texts, {steps} steps"
+        what = f"search, {len(read):,} texts, {SEARCH_STEPS} steps"
         yield beside(device, what, name, work, traces, apart=partial(jsd_apart, traces))
 
 

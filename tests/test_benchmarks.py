@@ -68,7 +68,9 @@ def test_numbers_that_one_side_lacks_are_infinitely_far(traces):
 
 def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
     """Here against itself: every family is read on both, and the table is stored."""
-    monkeypatch.setattr(on_device, "SIZES", on_device.Sizes(parity=3, steps=2, test=30, search_steps=3))
+    for module, name, small in ((on_device, "PARITY", 3), (on_device, "STEPS", 2), (on_device, "SEARCH_STEPS", 3)):
+        monkeypatch.setattr(module, name, small)
+    monkeypatch.setattr(speed, "TEST", 30)
     monkeypatch.setitem(sys.modules, "platformdirs", None)
     on_device.main("cpu", "--to", str(tmp_path / "table.csv"))
     table = pd.read_csv(tmp_path / "table.csv")
