@@ -18,16 +18,13 @@ from attn_lab.runs.run import NAMED, Run, from_dict
 from attn_lab.runs.store import Result
 
 ASKED = {
-    ("single_state_agreement", "mean"): "of words, each alone, give the text's decision",
-    ("attention_invariant", "mean"): "of texts: every word alone gives it, so any attention does",
-    ("tau_attention_gradient", "mean"): "mean tau of attention and gradients (Jain & Wallace 4.1)",
-    ("median_change", "share_below_0.1"): "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
-    ("jsd_exact epsilon=0.05", "share_above_0.4"): "of texts: another attention, JSD over 0.4, leaves p (4.2.2, exact)",
-    ("top_erased", "mean"): "p moved, the most attended word erased (after Serrano & Smith 4)",
-    (
-        "flips_under_uniform",
-        "mean",
-    ): "of decisions turn under equal weights (after Wiegreffe & Pinter 3.2)",
+    "single_state_agreement mean": "of words, each alone, give the text's decision",
+    "attention_invariant mean": "of texts: every word alone gives it, so any attention does",
+    "tau_attention_gradient mean": "mean tau of attention and gradients (Jain & Wallace 4.1)",
+    "median_change share_below_0.1": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
+    "jsd_exact epsilon=0.05 share_above_0.4": "of texts: an attention beyond JSD 0.4 leaves p within 0.05 (4.2.2)",
+    "top_erased mean": "p moved, the most attended word erased (after Serrano & Smith 4)",
+    "flips_under_uniform mean": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
 }
 """Measure and statistic -> what `run` says of it, where a run has it."""
 
@@ -84,8 +81,8 @@ def answers(result: Result) -> pd.Series:
         assert result.traces is not None
         table = rows.number_rows(result.record, rows.quick_summary(result.record, result.traces))
     whole = index.with_parameters(table[(table["predicted"] == "all") & (table["bin"] == "all")])
-    values = whole.set_index(["measure", "statistic"])["value"]
-    return values.reindex(list(ASKED)).dropna()
+    named = whole["measure"] + " " + whole["statistic"].astype(object)
+    return whole.set_index(named)["value"].reindex(list(ASKED)).dropna()
 
 
 def set_fields(words: list[str]) -> dict:
