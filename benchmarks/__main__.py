@@ -8,6 +8,7 @@ python -m benchmarks --tests sst amazon   stores how well tests tell good attent
 python -m benchmarks --truth strata        stores what tests tell on real texts, and on SST with planted label words
 python -m benchmarks --people              stores how far rankings of words agree with people's marks; trains models
 python -m benchmarks --language sst        stores SmolLM2's numbers; reads the texts with it and trains heads
+python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
 python -m benchmarks --device cuda [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory
 python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
@@ -27,6 +28,7 @@ ASKED = {
     "--truth": "bench_truth:write",
     "--people": "bench_people:write",
     "--language": "bench_language:write",
+    "--sentences": "sentence_model:export",
     "--baselines": "baselines:write",
     "--device": "on_device:main",
     "--strips": "strips:make_strips",

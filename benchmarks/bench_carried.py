@@ -1,14 +1,15 @@
 """Models read under other models' attention: data/measured/carried.csv, of the runs of data/sweeps/carried.yml.
 
 `python -m benchmarks --carried [sst ...]` trains what is not cached. By corpus, reader (the encoder that reads) and
-source (whose weights): accuracy and auc on the whole test set, documents of one word left out, means of five seeds;
-each beyond own and beyond uniform weights, with intervals.
+source (whose weights): accuracy, tuned and auc (`score`) on the whole test set, documents of one word left out, means
+of five seeds; each beyond own and beyond uniform weights, with intervals.
 """
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from attn_core.documents import Documents
 from attn_core.experiments.single import permuted_weights
 from attn_core.measures import crossed_interval, seed_interval
 from attn_core.traces import Traces, totals
@@ -23,9 +24,6 @@ from benchmarks.measured import DATA, put
 ORDERS = 20
 """In which own weights are permuted."""
 
-INTERVALS = {"accuracy": crossed_interval, "auc": seed_interval}
-"""Over seeds and documents, of the AUC over seeds."""
-
 
 def write(*corpora: str) -> None:
     """Make the rows of all data sets anew, or of some."""
@@ -37,59 +35,107 @@ def write(*corpora: str) -> None:
 
 def carried(runs: list[Run]) -> list[dict]:
     """Rows of a data set: every encoder as a reader under every kind of weights."""
-    data = inputs_of(runs[0])[0]
-    texts = data.splits["test"]
-    texts = texts.take(texts.lengths > 3)  # two words at least
-    models = {
-        (run.encoder, run.seed): forward(trained_model(run, weights_of(run)), texts)
-        for run in runs
-    }
-    rare = rarity(word_counts(data.splits["train"], len(data.vocabulary)))
-    encoders, seeds = (list(dict.fromkeys(each)) for each in zip(*models, strict=True))
+    splits = inputs_of(runs[0])[0].splits
+    texts = {
+        name: splits[name].take(splits[name].lengths > 3) for name in ("dev", "test")
+    }  # two words at least
+    models = {(run.encoder, run.seed): read_all(run, texts) for run in runs}
+    size = 1 + int(max(documents.ids.max() for documents in splits.values()))
+    rare = rarity(word_counts(splits["train"], size))
+    encoders = list(dict.fromkeys(run.encoder for run in runs))
+    seeds = list(dict.fromkeys(run.seed for run in runs))
     rows = []
     for reader in encoders:
         scores = []
         for seed, another in zip(seeds, [*seeds[1:], seeds[0]], strict=True):
-            lent = {encoder: models[encoder, seed].attention for encoder in encoders}
-            lent["another seed"] = models[reader, another].attention
-            lent["rarity"] = rare[texts.ids[texts.inner]]
-            scores.append(read_under(models[reader, seed], lent))
+            kinds = {encoder: models[encoder, seed] for encoder in encoders}
+            kinds["another seed"] = models[reader, another]
+            scores.append(of_reader(kinds, reader, texts, rare))
         for source in scores[0]:
-            about = {"corpus": data.name, "reader": reader, "source": source}
+            about = {"corpus": runs[0].corpus, "reader": reader, "source": source}
             rows.append(about | beside(scores, source, reader))
-    return [row | {"n_seeds": len(seeds), "documents": len(texts)} for row in rows]
+    return [row | {"n_seeds": len(seeds), "documents": len(texts["test"])} for row in rows]
 
 
-def read_under(traces: Traces, lent: dict[str, np.ndarray]) -> dict[str, dict]:
-    """Kind of weights -> accuracy (D,) and auc of a reader under these, uniform ones and, as means, its own permuted.
+def of_reader(
+    kinds: dict[str, dict[str, Traces]],
+    reader: str,
+    texts: dict[str, Documents],
+    rare: np.ndarray,
+) -> dict[str, dict]:
+    """Kind of weights -> `score` of a reader under these on the test texts, its threshold chosen on dev."""
+    labels = {split: documents.labels for split, documents in texts.items()}
+    logits = {split: under_weights(kinds, reader, split, texts[split], rare) for split in texts}
+    test = logits["test"].items()
+    return {source: score(logits["dev"][source], values, labels) for source, values in test}
 
-    lent: name -> weights (T,), which are scaled to sum to 1 in each text.
+
+def under_weights(
+    kinds: dict[str, dict[str, Traces]],
+    reader: str,
+    split: str,
+    texts: Documents,
+    rare: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Kind of weights -> logits (draws, D) of the reader, one of `kinds`, under these, permuted, rare and uniform ones.
+
+    kinds: name -> split -> traces, whose attention is lent.
     """
-    kinds = {
-        name: weights / totals(weights, traces.offsets)[traces.owner]
-        for name, weights in (lent | {"uniform": np.ones(len(traces.owner))}).items()
-    }
-    logits = {name: [traces.logits_under(weights)] for name, weights in kinds.items()}
-    logits["permuted"] = [permuted_weights(traces, draw).logits for draw in range(ORDERS)]
-    return {
-        name: {
-            "accuracy": np.mean([(z[:, 0] > 0) == traces.label for z in each], axis=0),
-            "auc": np.mean([roc_auc_score(traces.label, z[:, 0]) for z in each]),
-        }
-        for name, each in logits.items()
-    }
+    traces = kinds[reader][split]
+    of_words = rare[texts.ids[texts.inner]]
+    weights = {name: lent[split].attention for name, lent in kinds.items()}
+    weights["rarity"] = of_words / totals(of_words, traces.offsets)[traces.owner]
+    weights["uniform"] = 1 / traces.lengths[traces.owner]
+    logits = {name: traces.logits_under(values)[None, :, 0] for name, values in weights.items()}
+    orders = [permuted_weights(traces, draw).logits[:, 0] for draw in range(ORDERS)]
+    return logits | {"permuted": np.stack(orders)}
 
 
-def beside(scores: list[dict[str, dict]], source: str, reader: str) -> dict[str, float]:
+def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
+    """A run's attention and contributions on each split; it is trained where its weights are not cached."""
+    model = trained_model(run, weights_of(run))
+    return {split: forward(model, documents) for split, documents in texts.items()}
+
+
+def score(
+    dev: np.ndarray, test: np.ndarray, label: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Of logits (K, D) under one kind of weights, means over K orders: accuracy (D,), of decisions at 0; tuned (D,),
+    at the threshold that is most accurate on dev; auc."""
+    columns = {"accuracy": [], "tuned": [], "auc": []}
+    for on_dev, on_test in zip(dev, test, strict=True):
+        threshold = best_threshold(on_dev, label["dev"])
+        columns["accuracy"].append((on_test > 0) == label["test"])
+        columns["tuned"].append((on_test > threshold) == label["test"])
+        columns["auc"].append(roc_auc_score(label["test"], on_test))
+    return {name: np.mean(values, axis=0) for name, values in columns.items()}
+
+
+def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
+    """The most accurate threshold between two neighbouring logits, or beside all of them; the middle one of several."""
+    order = np.sort(logit)
+    thresholds = np.concatenate([[order[0] - 1], (order[1:] + order[:-1]) / 2, [order[-1] + 1]])
+    right = ((logit > thresholds[:, None]) == label).mean(axis=1)
+    best = np.flatnonzero(right == right.max())
+    return float(thresholds[best[len(best) // 2]])
+
+
+def beside(
+    scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: str
+) -> dict[str, float]:
     """Means over seeds under a kind of weights, and what they are more than under own and under uniform weights, with
-    95 % intervals."""
+    95 % intervals: over seeds and documents, of the AUC over seeds."""
     row = {}
-    for name, interval in INTERVALS.items():
+    for name in ("accuracy", "tuned", "auc"):
         values = np.array([of_seed[source][name] for of_seed in scores])
         row[name] = values.mean()
         for against, key in (("own", reader), ("uniform", "uniform")):
             difference = values - np.array([of_seed[key][name] for of_seed in scores])
-            low, high = interval(difference) if source != key else (0.0, 0.0)
+            low = high = 0.0
+            if source != key:
+                low, high = (
+                    seed_interval(difference) if name == "auc" else crossed_interval(difference)
+                )
             row |= {f"{name}_beyond_{against}": difference.mean(), f"{name}_{against}_low": low}
             row[f"{name}_{against}_high"] = high
     return row

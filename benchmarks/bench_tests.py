@@ -9,17 +9,20 @@ permuted.csv: by corpus and statement (`derived.statements_of`) the number by at
 under weights of maximal leverage.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 
 from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
-from attn_core.experiments.single import permuted_weights
+from attn_core.experiments.single import ALL_ORDERS, permuted_weights
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces
+from attn_core.traces import Traces, chunks
 from attn_lab import Run, obtain
 from attn_lab.more import erasure
 from attn_lab.more.known import GOOD, TESTS, maximal_leverage, told_apart
@@ -31,10 +34,6 @@ FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
 ORDERS = 20
 """In which weights are permuted."""
-
-DRAWS = 720
-"""Of the orders of all texts' weights under which statements are read. The stored table took every order of a text of
-up to six items equally often."""
 
 
 def write(*corpora: str) -> None:
@@ -61,8 +60,9 @@ def shared(runs: Iterable[Run]) -> list[Traces]:
 
 def areas(corpus: str) -> pd.DataFrame:
     texts = shared(runs_of(corpus, "ppmi-300"))
-    models = dict.fromkeys(TESTS, texts)
-    models["gradients"] = shared(runs_of(corpus, "ppmi-300", "average"))
+    models = dict.fromkeys(TESTS, texts) | {
+        "gradients": shared(runs_of(corpus, "ppmi-300", "average"))
+    }
     rows = []
     for definition, weigh in GOOD.items():
         named = {"corpus": corpus, "vectors": "ppmi-300", "definition": definition}
@@ -73,26 +73,27 @@ def areas(corpus: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def told(
-    good: list[Traces],
-    models: list[Traces],
-    test: Callable,
-    seeds: Sequence[int] = SEEDS,
-    **named: str,
-) -> list[dict]:
-    """Rows of FORMS: how well a test tells good weights from the same permuted, in models of these seeds."""
-    asked = zip(good, models, seeds, strict=False)
-    tables = [told_apart(each, model, test, seed, ORDERS) for each, model, seed in asked]
+def told(good: list[Traces], models: list[Traces], test: Callable, **named) -> list[dict]:
+    """Rows of FORMS: how well a test tells good weights from the same permuted, in models of the first seeds."""
+    asked = zip(good, models, SEEDS, strict=False)
+    return rows_of(
+        [told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked], **named
+    )
+
+
+def stable(weights: list[Traces], /, **named) -> list[dict]:
+    """The same of being like the first seed's (Wiegreffe & Pinter 3.3)."""
+    first, *further = weights
+    asked = zip(further, SEEDS[1:], strict=False)
+    tables = [told_apart(one, first, is_like, seed, ORDERS) for one, seed in asked]
+    return rows_of(tables, **named, measure="stable")
+
+
+def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
+    """One row for each of FORMS, of tables of `told_apart`, one a seed, of the same documents."""
     return [
         mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS
     ]
-
-
-def stable(weights: list[Traces], /, **named: str) -> list[dict]:
-    """The same of being like the first seed's (Wiegreffe & Pinter 3.3)."""
-    first, *further = weights
-    alike = [first] * len(further)
-    return told(further, alike, is_like, SEEDS[1:], **named, measure="stable")
 
 
 def is_like(weights: Traces, first: Traces) -> np.ndarray:
@@ -123,8 +124,25 @@ def statements_in(traces: Traces, seed: int = 0) -> pd.Series:
     return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
 
 
-def expected_when_permuted(traces: Traces, draws: int = DRAWS) -> pd.Series:
-    """Statements' numbers when each text's weights are permuted: the mean over random orders of all texts' at once, the
-    other item r being drawn anew for each."""
-    each = [statements_in(permuted_weights(traces, draw), seed=draw) for draw in range(draws)]
+def expected_when_permuted(
+    traces: Traces, draws: int = math.factorial(ALL_ORDERS)
+) -> pd.Series:
+    """Statements' numbers when each text's weights are permuted: the mean over joint orders, by default all orders of
+    texts of up to six items (`nth_permutation`), the other item r being drawn anew for each."""
+    each = [statements_in(nth_permutation(traces, k), seed=k) for k in range(draws)]
     return pd.concat(each, axis=1).mean(axis=1)
+
+
+def nth_permutation(traces: Traces, k: int) -> Traces:
+    """The k-th permutation of all documents' weights at once: over k = 0, ..., ALL_ORDERS! - 1 each order of a document
+    of up to ALL_ORDERS items comes equally often; longer documents are permuted at random, from (k, doc_id)."""
+    score = permuted_weights(traces, k).score.copy()
+    for rows, n in chunks(traces.lengths, len(traces.score)):
+        if n <= ALL_ORDERS:
+            orders = np.array(list(permutations(range(n))))
+            order = orders[
+                (k + rows) % len(orders)
+            ]  # (B, n); documents start at different orders
+            items = traces.offsets[rows, None] + np.arange(n)
+            score[items] = np.take_along_axis(traces.score[items], order, axis=1)
+    return replace(traces, score=score, gradient=None, leave_one_out=None)

@@ -2,7 +2,6 @@
 
 import datetime
 import platform
-import re
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +45,10 @@ def stamped(table: pd.DataFrame) -> pd.DataFrame:
 
 def machine() -> str:
     """This machine in words."""
-    processors = Path("/proc/cpuinfo")
-    text = processors.read_text() if processors.is_file() else ""
-    names = re.findall(r"model name\s*: (.*)", text)
+    lines = (
+        Path("/proc/cpuinfo").read_text().splitlines()
+        if Path("/proc/cpuinfo").is_file()
+        else []
+    )
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()

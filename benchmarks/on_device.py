@@ -10,13 +10,12 @@ the processor's numbers against its own in double precision.
 import argparse
 import copy
 import os
+import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -24,7 +23,6 @@ import pandas as pd
 import torch
 from torch import nn
 
-import attn_lab.more.transformer  # noqa: F401  (registers its encoder)
 from attn_core.device import compute_device
 from attn_core.documents import Documents, batches
 from attn_core.experiments.search import search
@@ -33,7 +31,9 @@ from attn_core.models import classifier, hierarchical, paired
 from attn_core.traces import Traces
 from attn_core.tracing import forward, trace
 from attn_core.training import descend, jain, keep_memory
-from attn_lab.runs.run import HIERARCHICAL
+from attn_lab.data import encode
+from attn_lab.runs.families import fit
+from attn_lab.runs.run import HIERARCHICAL, Run
 from benchmarks import speed
 from benchmarks.measured import stamped
 
@@ -42,27 +42,58 @@ WORDS = 400
 
 ARRAYS = ("attention", "contribution", "gradient", "leave_one_out", "outputs")
 ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
+PLANTED = (
+    ("n_dev", 40),
+    ("n_test", 40),
+    ("n_train", 200),
+    ("shortest_sentence", 3),
+    ("longest_sentence", 8),
+)
+BASE = Run("planted", epochs=1, options=PLANTED)
+TRAINED = (
+    BASE,
+    replace(BASE, encoder="han_rnn"),
+    replace(BASE, encoder="flan_rnn"),
+    replace(BASE, base=BASE, divergence=0.001),
+    replace(BASE, encoder="average", attention="given", base=BASE, guide="own"),
+)
 
-PARITY = 60
-"""Texts read for parity."""
 
-STEPS = 40
-"""Of an epoch's training."""
+@dataclass(frozen=True)
+class Sizes:
+    """How much is read, trained and searched."""
 
-SEARCH_STEPS = 500
+    parity: int = 60  # texts read for parity
+    steps: int = 40  # of an epoch's training
+    test: int = speed.TEST  # texts whose reading is timed
+    long: int = 100  # long texts whose reading is timed
+    search_steps: int = 500
+    long_searched: int = 4356  # long texts that are searched
+
+
+SIZES = Sizes()
 
 
 def main(*words: str) -> None:
     """Measure, print row by row, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks --device", description=__doc__)
-    parser.add_argument("device", nargs="?", default="cuda", help="cuda, cuda:1; or cpu")
+    parser.add_argument(
+        "device", nargs="?", default="cuda", help="cuda, cuda:1; cpu tries the script alone"
+    )
     parser.add_argument("--to", type=Path, help="file of the table")
     options = parser.parse_args(words)
     keep_memory()
     rows = []
-    for row in measure(options.device):
-        rows.append(row)
-        print(row, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("ATTN_CACHE", folder)
+        for row in measure(options.device, SIZES):
+            rows.append(row)
+            print(
+                "  ".join(
+                    f"{name} {value if isinstance(value, str) else f'{value:.3g}'}"
+                    for name, value in row.items()
+                )
+            )
     card = torch.cuda.get_device_name(options.device) if torch.cuda.is_available() else "no GPU"
     table = stamped(pd.DataFrame(rows)).assign(card=card, threads=torch.get_num_threads())
     if options.to is not None:
@@ -70,46 +101,50 @@ def main(*words: str) -> None:
     print(f"{card}, torch {torch.__version__}")
 
 
-def measure(device: str) -> Iterator[dict]:
+def measure(device: str, sizes: Sizes) -> Iterator[dict]:
     """Rows of the table: what, model, cpu and gpu (seconds), difference (largest absolute), peak_mb of the GPU, and of
     parity rounding (largest absolute difference of single from double precision, on the processor)."""
-    yield from parity(device)
-    test = speed.texts(speed.TEST, speed.VOCABULARY, seed=1)
+    yield from parity(device, sizes)
+    yield from trainings(device)
+    test = speed.texts(sizes.test, speed.VOCABULARY, seed=1)
     for encoder in ENCODERS:
-        yield epoch(device, encoder)
+        yield epoch(device, encoder, sizes)
     for encoder in ("lstm", "transformer"):
         yield from readings(device, encoder, test)
-    yield from searches(device, test)
+    for encoder in ("lstm", "cnn", "average"):
+        model = speed.classifier(encoder).eval().to(device)
+        read = partial(
+            trace, model, speed.texts(sizes.long, speed.VOCABULARY, long=True), progress=False
+        )
+        yield beside(device, f"all of {sizes.long} texts of 180 words", encoder, read)
+    yield from searches(device, test, sizes)
 
 
 def beside(
     device: str,
     what: str,
-    name: str,
-    work: Callable[[Any], object],
-    model: Any,
-    on_cpu: bool = True,
-    apart: Callable[[Any, Any], float] | None = None,
+    model: str,
+    work: Callable[[], object],
+    on_cpu: Callable[[], object] | None = None,
+    apart: Callable[[object, object], float] | None = None,
     times: float = 1.0,
 ) -> dict:
-    """A row: so many times the seconds of work(model) on the device and, unless that takes too long, on the processor;
-    apart: of both results. model: a network, which is moved there, or what else the work takes."""
+    """A row: so many times the seconds of work on the device and, unless that takes too long, of the same on the
+    processor; apart: of both results."""
     cpu = difference = np.nan
     expected = None
     if on_cpu:
-        cpu, expected, _ = timed("cpu", partial(work, model))
-    there = copy.deepcopy(model).to(device) if isinstance(model, nn.Module) else model
-    gpu, reached, peak = timed(device, partial(work, there))
+        cpu, expected, _ = timed("cpu", on_cpu)
+    gpu, reached, peak = timed(device, work)
     if apart:
         difference = apart(expected, reached)
-    named = {"what": what, "model": name, "cpu": times * cpu, "gpu": times * gpu}
+    named = {"what": what, "model": model, "cpu": times * cpu, "gpu": times * gpu}
     return named | {"difference": difference, "peak_mb": peak}
 
 
-def timed(machine: str, work: Callable[[], Any]) -> tuple[float, Any, float]:
+def timed(machine: str, work: Callable[[], object]) -> tuple[float, object, float]:
     """Seconds of the faster of two calls there, the last result, the peak of the GPU's memory in MB."""
     cuda = machine.startswith("cuda")
-    peak = np.nan
     if cuda:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(machine)
@@ -122,9 +157,11 @@ def timed(machine: str, work: Callable[[], Any]) -> tuple[float, Any, float]:
             if cuda:
                 torch.cuda.synchronize(machine)
             seconds.append(perf_counter() - began)
-    if cuda:
-        peak = torch.cuda.max_memory_allocated(machine) / 2**20
-    return min(seconds), result, peak
+    return (
+        min(seconds),
+        result,
+        torch.cuda.max_memory_allocated(machine) / 2**20 if cuda else np.nan,
+    )
 
 
 def doubled(model: nn.Module) -> nn.Module:
@@ -141,52 +178,99 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
     documents = speed.texts(count, WORDS)
     vectors = speed.vectors(WORDS)
     torch.manual_seed(0)
-    for encoder, attention in product(ENCODERS, ("tanh", "dot")):
-        model = classifier.build(encoder, attention, vectors)
-        yield f"{encoder} {attention}", model, documents
+    for encoder in ENCODERS:
+        for attention in ("tanh", "dot"):
+            yield (
+                f"{encoder} {attention}",
+                classifier.build(encoder, attention, vectors),
+                documents,
+            )
     second = speed.texts(count, WORDS, seed=2)
     pairs = replace(documents, query_ids=second.ids, query_offsets=second.offsets)
     for encoder in ENCODERS[:3]:
         yield f"pairs {encoder}", paired.build(encoder, "tanh", vectors, 3), pairs
     halves = documents.lengths - 2
     sentences = np.stack([halves // 2, halves - halves // 2], axis=1).ravel()
-    offsets = np.arange(0, 2 * count + 1, 2)
-    cut = replace(documents, sentence_lengths=sentences, sentence_offsets=offsets)
+    cut = replace(
+        documents, sentence_lengths=sentences, sentence_offsets=np.arange(0, 2 * count + 1, 2)
+    )
     for name in HIERARCHICAL:
         yield name, hierarchical.build(name, speed.vectors(WORDS, 200), 5), cut
 
 
-def parity(device: str) -> Iterator[dict]:
+def parity(device: str, sizes: Sizes) -> Iterator[dict]:
     """The same weights read on both: the largest difference of all numbers, infinite where one has none."""
-    for name, model, documents in families(PARITY):
+    for name, model, documents in families(sizes.parity):
+        there = copy.deepcopy(doubled(model)).to(device)
         read = partial(trace, documents=documents, progress=False)
-        row = beside(device, "parity", name, read, doubled(model), apart=apart)
+        row = beside(device, "parity", name, partial(read, there), partial(read, model), apart)
         single = read(model)
         yield row | {"rounding": apart(read(model.double()), single)}
 
 
 def apart(expected: Traces, reached: Traces) -> float:
     """The largest absolute difference of ARRAYS, infinite where one is NaN and the other is not."""
-    each = [(getattr(expected, name), getattr(reached, name)) for name in ARRAYS]
-    if any((np.isnan(x) != np.isnan(y)).any() for x, y in each):
-        return np.inf
-    return max(float(np.nan_to_num(np.abs(x - y)).max(initial=0.0)) for x, y in each)
+    largest = 0.0
+    for name in ARRAYS:
+        one_side = np.isnan(getattr(expected, name)) != np.isnan(getattr(reached, name))
+        difference = np.abs(
+            np.nan_to_num(getattr(expected, name)) - np.nan_to_num(getattr(reached, name))
+        )
+        largest = max(
+            largest, float(difference.max(initial=0.0)), np.inf if one_side.any() else 0.0
+        )
+    return largest
 
 
-def epoch(device: str, encoder: str) -> dict:
+def trainings(device: str) -> Iterator[dict]:
+    """An epoch of each kind of training on planted texts; the first one again: are its weights equal to the bit?"""
+    data = encode("planted", **dict(PLANTED))
+    start = speed.vectors(len(data.vocabulary))
+
+    def weights_of(run: Run, *bases: dict) -> dict:
+        torch.manual_seed(run.seed)
+        return fit(run, data, start, False, *bases).weights["dev"]
+
+    _, base, _ = timed(device, partial(weights_of, BASE))
+
+    def changed(_: None, weights: dict) -> float:
+        return max(float(np.abs(base[name] - weights[name]).max()) for name in base)
+
+    for run in TRAINED:
+        bases = [] if run.base is None else [base]
+        work = partial(weights_of, run, *bases)
+        apart = changed if run is BASE else None
+        yield beside(
+            device,
+            "a training; the first repeated",
+            f"{run.family} {run.encoder}",
+            work,
+            apart=apart,
+        )
+
+
+def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
     """Seconds of an epoch, from those of its first steps."""
     documents = speed.texts(speed.TRAIN, speed.VOCABULARY)
     chosen = batches(documents, 32, np.random.default_rng(0))
-    steps = chosen[:STEPS]
+    steps = chosen[: sizes.steps]
+    model = speed.classifier(encoder).train()
 
     def train(model: nn.Module) -> None:
         optimiser = jain.adam(model)
         for rows in steps:
             descend(optimiser, jain.losses(model, documents, rows))
 
+    there = copy.deepcopy(model).to(device)
     what = f"an epoch, {len(chosen)} steps"
-    model = speed.classifier(encoder).train()
-    return beside(device, what, encoder, train, model, times=len(chosen) / len(steps))
+    return beside(
+        device,
+        what,
+        encoder,
+        partial(train, there),
+        partial(train, model),
+        times=len(chosen) / len(steps),
+    )
 
 
 READINGS = {
@@ -199,26 +283,42 @@ READINGS = {
 def readings(device: str, encoder: str, documents: Documents) -> Iterator[dict]:
     """Seconds of what is read of a test set; of a transformer's deletions on the GPU alone."""
     model = speed.classifier(encoder).eval()
+    there = copy.deepcopy(model).to(device)
     for name, asked in READINGS.items():
         read = partial(trace, documents=documents, progress=False, **asked)
         slow = encoder == "transformer" and name == "leave-one-out"
-        what = f"{name}, {len(documents):,} texts"
-        yield beside(device, what, encoder, read, model, on_cpu=not slow)
+        on_cpu = None if slow else partial(read, model)
+        yield beside(
+            device, f"{name}, {len(documents):,} texts", encoder, partial(read, there), on_cpu
+        )
 
 
-def searches(device: str, documents: Documents) -> Iterator[dict]:
-    """The search for adversarial attention (k = 5): difference of the JSD that it ends at."""
+def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
+    """The search for adversarial attention (k = 5): difference of the JSD that it ends at; as many texts as IMDB's test
+    set has, as long as they are, on the GPU alone."""
     first = documents.take(np.arange(min(200, len(documents))))
-    work = partial(search, steps=SEARCH_STEPS, progress=False)
-    for name, outputs, read in (("one logit", 1, documents), ("four classes", 4, first)):
-        with patch.dict(os.environ, ATTN_DEVICE="cpu"):
-            traces = forward(doubled(speed.classifier(outputs=outputs)), read)
-        what = f"search, {len(read):,} texts, {SEARCH_STEPS} steps"
-        yield beside(device, what, name, work, traces, apart=partial(jsd_apart, traces))
+    long = speed.texts(sizes.long_searched, speed.VOCABULARY, long=True)
+    ways = (
+        ("", "one logit", speed.classifier(), documents),
+        ("", "four classes", speed.classifier(outputs=4), first),
+        (" of 180 words", "one logit", speed.classifier("average"), long),
+    )
+    for of, name, model, read in ways:
+        with patch.dict(os.environ, ATTN_DEVICE=device if of else "cpu"):
+            traces = forward(doubled(model).to(compute_device()), read)
+        work = partial(search, traces, steps=sizes.search_steps, progress=False)
+        jsd = partial(jsd_apart, traces)
+        what = f"search, {len(read):,} texts{of}, {sizes.search_steps} steps"
+        yield (
+            beside(device, what, name, work)
+            if of
+            else beside(device, what, name, work, work, jsd)
+        )
 
 
 def jsd_apart(traces: Traces, expected: np.ndarray, reached: np.ndarray) -> float:
     """The largest difference of two searches' JSD to the model's attention."""
-    both = np.concatenate([expected, reached])  # (2 k, T)
-    first, second = np.split(jsd_ragged(both, traces.attention, traces.offsets), 2)
-    return float(np.abs(first - second).max())
+    jsd = [
+        jsd_ragged(weights, traces.attention, traces.offsets) for weights in (expected, reached)
+    ]
+    return float(np.abs(jsd[0] - jsd[1]).max())

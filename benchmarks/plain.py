@@ -3,7 +3,6 @@
 So Jain & Wallace's code does it, and so one would write it first. Each function gives the numbers of ours, to rounding.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -12,15 +11,35 @@ from scipy.stats import kendalltau
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from attn_core.documents import Documents
+from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces
+from attn_core.tracing import forward
 
 BATCH = 32
+
+
+def outputs(model: Classifier, documents: Documents) -> np.ndarray:
+    """`Traces.p` of each document, by a forward pass alone."""
+    return forward(model, documents).p
 
 
 def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
     """Rows of documents, the shortest first, in batches."""
     order = np.argsort(lengths, kind="stable")
     return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def in_order(
+    offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tensor]]
+) -> np.ndarray:
+    """The numbers at a mask of batches (rows, mask (B, L), values (..., B, L)), document after document (..., T)."""
+    _, _, first = by_batch[0]
+    numbers = np.empty((*first.shape[:-2], offsets[-1]))
+    for rows, mask, values in by_batch:
+        tokens = np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows])
+        numbers[..., tokens] = values[..., mask]
+    return numbers
 
 
 def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
@@ -74,11 +93,9 @@ def permutation(traces: Traces, count: int = 100) -> np.ndarray:
     return median_change
 
 
-def search(
-    traces: Traces, starts: np.ndarray, steps: int = 500
-) -> Iterator[tuple[np.ndarray, Tensor]]:
-    """`experiments.search.search` from log-weights (k, T) under automatic differentiation: rows and weights (k, B, L)
-    of one batch after the other."""
+def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
+    """`experiments.search.search` from the log-weights (k, T), a batch at a time under automatic differentiation."""
+    by_batch = []
     k = len(starts)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
@@ -95,7 +112,8 @@ def search(
             loss.backward()
             adam.step()
         weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
-        yield rows, weights.detach()
+        by_batch.append((rows, batch.mask, weights.detach()))
+    return in_order(traces.offsets, by_batch)
 
 
 def divergence(a: Tensor, b: Tensor) -> Tensor:

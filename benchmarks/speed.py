@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import process_time
-from timeit import timeit
 
 import numpy as np
 import pandas as pd
@@ -47,10 +46,11 @@ class Task:
     share: float = 1.0
 
 
-def texts(count: int, words: int, seed: int = 0) -> Documents:
-    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included."""
+def texts(count: int, words: int, seed: int = 0, long: bool = False) -> Documents:
+    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included; long: with IMDB's, mean 180."""
     rng = np.random.default_rng(seed)
-    lengths = np.clip(rng.gamma(4.5, 20.2 / 4.5, count).round().astype(int), 4, 48)
+    shape, mean, longest = (4.0, 182, 402) if long else (4.5, 20.2, 48)
+    lengths = np.clip(rng.gamma(shape, mean / shape, count).round().astype(int), 4, longest)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     share = 1 / np.arange(1, words - 3)  # Zipf's law: how often words come again counts here
     ids = rng.choice(np.arange(4, words), offsets[-1], p=share / share.sum()).astype(np.int32)
@@ -115,7 +115,7 @@ def tasks() -> Iterator[Task]:
     yield Task(
         "adversarial search (k 5; 500 steps)",
         partial(search, traces, progress=False),
-        lambda: list(plain.search(searched, starts, SEARCHED)),
+        partial(plain.search, searched, starts, SEARCHED),
         SEARCHED / 500 * len(searched) / len(traces),
     )
     erased = items()
@@ -125,15 +125,22 @@ def tasks() -> Iterator[Task]:
     yield Task(phase, partial(removals, erased), partial(plain.removals, erased, ranks))
 
 
-def seconds(task: Task, turns: int = 3) -> tuple[float, float]:
-    """(ours, plain) of the whole work: the fewest of several runs in turn, the plain one's scaled by its share."""
+def seconds(task: Task, patience: float = 2.0) -> tuple[float, float]:
+    """(ours, plain) of the whole work: minima of at least two runs in turn, the plain one's scaled by its share."""
+    times = []
+    began = process_time()
     with threads(1):
-        times = [
-            [timeit(work, timer=process_time, number=1) for work in (task.ours, task.plain)]
-            for _ in range(turns)
-        ]
+        while len(times) < 2 or (len(times) < 5 and process_time() - began < patience):
+            times.append([timed(task.ours), timed(task.plain)])
     ours, written = np.min(times, axis=0)
     return ours, written / task.share
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Processor seconds of one call."""
+    start = process_time()
+    work()
+    return process_time() - start
 
 
 def write() -> pd.DataFrame:

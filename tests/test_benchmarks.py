@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import python
+from conftest import ROOT, python
 from plain_network import random_documents, random_model
 
 from attn_core.experiments import draws as random
@@ -34,9 +34,7 @@ def test_the_plain_experiments_find_what_ours_find(traces):
     apart = plain.permutation(traces, 2000) - permutation(traces, 2000)["median_change"]
     assert np.abs(apart).max() < 0.03 and np.abs(apart).mean() < 0.004
     starts = 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, 5)
-    ours = search(traces, starts=starts, steps=20)
-    for rows, weights in plain.search(traces, starts, 20):
-        np.testing.assert_allclose(weights, [plain.padded(traces, rows, each) for each in ours], atol=1e-4)
+    np.testing.assert_allclose(plain.search(traces, starts, 20), search(traces, starts=starts, steps=20), atol=1e-4)
     items = speed.items(40, 9)
     ranks = np.argsort(np.argsort(-items.attention.reshape(40, 9))).reshape(1, -1)
     assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
@@ -47,7 +45,7 @@ def test_all_phases_run_by_turns_and_are_scaled_to_their_whole_work(monkeypatch)
     monkeypatch.setattr(speed, "VOCABULARY", 500)
     assert len({task.phase for task in speed.tasks()}) == 4
     slow = speed.Task("a tenth", lambda: sum(range(10_000)), lambda: sum(range(100_000)), share=0.1)
-    ours, written = speed.seconds(slow)
+    ours, written = speed.seconds(slow, patience=0.1)
     assert 20 < written / ours < 500
 
 
@@ -59,6 +57,13 @@ def test_rows_made_anew_take_the_place_of_their_own_alone(monkeypatch, tmp_path)
     assert (tmp_path / "measured" / "t.csv").read_text() == "corpus,other,value\na,,0.33333\nb,y,4\n"
 
 
+def test_headline_numbers_on_two_vectors_are_of_five_seeds_and_fifty_texts():
+    table = pd.read_csv(ROOT / "data" / "measured" / "vectors.csv")
+    assert (table["n_seeds"] == 5).all()
+    assert table["documents"].min() >= 50
+    assert table.value_counts(["corpus", "measure"]).eq(2).all()
+
+
 def test_numbers_that_one_side_lacks_are_infinitely_far(traces):
     moved = replace(traces, gradient=traces.gradient + np.float32(0.5))
     assert on_device.apart(traces, moved) == pytest.approx(0.5, abs=1e-6)
@@ -68,9 +73,9 @@ def test_numbers_that_one_side_lacks_are_infinitely_far(traces):
 
 def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
     """Here against itself: every family is read on both, and the table is stored."""
-    for module, name, small in ((on_device, "PARITY", 3), (on_device, "STEPS", 2), (on_device, "SEARCH_STEPS", 3)):
-        monkeypatch.setattr(module, name, small)
-    monkeypatch.setattr(speed, "TEST", 30)
+    monkeypatch.setattr(
+        on_device, "SIZES", on_device.Sizes(parity=3, steps=2, test=30, long=2, search_steps=3, long_searched=2)
+    )
     monkeypatch.setitem(sys.modules, "platformdirs", None)
     on_device.main("cpu", "--to", str(tmp_path / "table.csv"))
     table = pd.read_csv(tmp_path / "table.csv")

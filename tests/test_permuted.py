@@ -1,6 +1,8 @@
 """Base rates of Serrano and Smith's statements: the numbers where each document's weights are permuted."""
 
 import dataclasses
+import math
+from collections import Counter
 from itertools import permutations
 
 import numpy as np
@@ -54,5 +56,20 @@ def test_an_attention_that_knows_the_items_is_told_apart():
     """Six items, one for the label: with half the weight there its erasure flips; with it elsewhere none does."""
     says = np.array([3.5, -1, -1, -1, -1, -1])[:, None] * np.array([-0.5, 0.5])
     knows = one([5, 1, 1, 1, 1, 1], says)
+    every = [bench_tests.statements_in(bench_tests.nth_permutation(knows, k)) for k in range(0, 720, 24)]
     assert bench_tests.statements_in(knows)["3b"] == 1
-    assert bench_tests.expected_when_permuted(knows, draws=30)["3b"] < 0.5
+    assert np.mean([numbers["3b"] for numbers in every]) < 0.5
+
+
+def test_permutations_are_enumerated():
+    """Over k = 0 ... 6! - 1 each order of a document of up to six items comes equally often; longer ones are drawn."""
+    traces = toy_traces(lengths=(2, 6, 3, 5, 4, 3, 7))
+    every = [bench_tests.nth_permutation(traces, k).score for k in range(720)]
+    for document, n in enumerate(traces.lengths[:6]):
+        own = slice(*traces.offsets[document : document + 2])
+        seen = Counter(tuple(score[own]) for score in every)
+        assert set(seen) == set(permutations(traces.score[own]))
+        assert set(seen.values()) == {720 // math.factorial(n)}
+    drawn = {tuple(score[traces.offsets[6] :]) for score in every[:20]}
+    assert {tuple(sorted(order)) for order in drawn} == {tuple(sorted(traces.score[traces.offsets[6] :]))}
+    assert len(drawn) > 15

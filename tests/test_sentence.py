@@ -22,6 +22,7 @@ from attn_lab.data.cleaning import clean_sst, clean_typed, contractions, english
 from attn_lab.runs import sentence
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
+from benchmarks.sentence_model import quantise
 
 
 def test_table_holds_together():
@@ -47,6 +48,18 @@ def test_missing_model_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
     with refused("git checkout"):
         sentence.load()
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 6), (4, 3, 2)])
+def test_rounding_errs_by_half_a_step_and_keeps_the_shape(shape):
+    array = np.random.default_rng(0).uniform(-8, 8, shape).astype(np.float32)
+    array[0] = 0  # a row of zeros has no step
+    quantised = quantise(array)
+    again = quantised.array()
+    assert quantised.values.dtype == np.int8
+    assert again.shape == shape
+    half = quantised.scale.ravel() * 0.5001 + 1e-12
+    assert (half >= np.abs(again - array).T).all()
 
 
 @pytest.mark.parametrize("words", [1, 2, 30, 90])
