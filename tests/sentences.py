@@ -53,8 +53,7 @@ def run_here(notebook, parameters: dict, monkeypatch, after: dict | None = None)
 
     monkeypatch.setattr("IPython.display.display", display)
     names = {"display": display, "__name__": "__main__"}
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for number, cell in enumerate(cells):
+    for number, cell in enumerate(sources.codes(notebook.cells)):
         outputs.clear()
         tags = cell.metadata.get("tags", [])
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -83,7 +82,7 @@ def default_run(name: str, root, monkeypatch):
 
 def check(name: str, root, again, monkeypatch) -> None:
     """Fail where a sentence of a page, run again with its `smoke`, does not follow."""
-    declares = sources.declaration(again, name)
+    declares = sources.declaration(name, root)
     before = declares.defaults
     if not set(before) & set(FOLLOWED):
         return

@@ -27,7 +27,7 @@ def lines(cells: list[str]) -> list[str]:
 def visible_cells(page: str) -> list[tuple[str, str, bool]]:
     """The code cells that stand open: their section, their code, and whether they are the cell of the parameters."""
     title, is_folded, cells = "", False, []
-    for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells:
+    for cell in sources.read_source(page, ROOT).cells:
         if cell.cell_type == "markdown":
             title = [title, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
             is_folded = [is_folded, *(edge == "start" for edge in re.findall(r"{solution-(start|end)}", cell.source))][
@@ -47,7 +47,7 @@ def test_ten_lines_are_ten_and_print_their_number(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_computes_its_experiment(page):
-    cells = [cell for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells if cell.cell_type == "code"]
+    cells = sources.codes(sources.read_source(page, ROOT).cells)
     shown = [cell.source for cell in cells if not HIDDEN & set(cell.metadata.get("tags", []))]
     assert not [line for line in lines(shown) if len(line) > WIDTH], "solutions, too"
     code = "\n".join(cell.source for cell in cells)

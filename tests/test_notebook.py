@@ -35,11 +35,6 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
     return path
 
 
-def declaration(name, root):
-    """Defaults, what is taken, and the small parameters of a page."""
-    return sources.declaration(sources.read_source(sources.locate(name, root)[1]), name)
-
-
 def outputs(path, kind):
     """All texts of one MIME type in an executed notebook."""
     cells = json.loads(path.read_text())["cells"]
@@ -167,14 +162,14 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
     with refused("page bare: one code cell must be tagged `parameters`"):
         sources.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    declares = declaration("bare", tmp_path)
+    declares = sources.declaration("bare", tmp_path)
     assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == ({"n": 1}, {"n": 1}, None, {"n": 2})
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
     path = write_page(tmp_path)
     path.write_text(path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2")))
-    cells = [cell for cell in sources.convert("tiny", tmp_path).cells if cell.cell_type == "code"]
+    cells = sources.codes(sources.convert("tiny", tmp_path).cells)
     assert [cell.metadata.get("tags", []) for cell in cells] == [
         ["guard", "remove-cell"],
         [],

@@ -28,7 +28,7 @@ def test_toc_and_sources_agree():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_parameters_are_literals_with_smoke_values(page):
-    declares = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page)
+    declares = sources.declaration(page, ROOT)
     defaults = declares.defaults
     assert defaults and set(declares.takes) <= set(defaults)
     assert declares.check(defaults) == defaults
@@ -64,7 +64,7 @@ def executed(pages) -> list:
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""
     notebook = sources.convert(page, ROOT)
-    small = sources.declaration(notebook, page).smoke
+    small = sources.declaration(page, ROOT).smoke
     monkeypatch.chdir(ROOT)
     again = sentences.run_here(notebook, small, monkeypatch, EXPECTED)
     sentences.check(page, ROOT, again, monkeypatch)

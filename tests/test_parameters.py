@@ -20,8 +20,7 @@ REVIEW = "serrano/01-introduction"
 
 def settled(name: str, **values: object) -> dict:
     """What a page runs with where these parameters are given."""
-    path = sources.locate(name, ROOT)[1]
-    declares = sources.declaration(sources.read_source(path), name)
+    declares = sources.declaration(name, ROOT)
     asked = declares.check(values)
     return asked | declares.changed(declares.settle(asked))
 
@@ -68,7 +67,7 @@ def test_parameters_in_peoples_words():
 @pytest.mark.parametrize("name", sorted(sources.pages(ROOT)))
 def test_every_number_has_bounds(name):
     """Those that choose a run are held against what is stored."""
-    declares = sources.declaration(sources.read_source(sources.pages(ROOT)[name]), name)
+    declares = sources.declaration(name, ROOT)
     numbers = {key for key, value in declares.defaults.items() if type(value) in (int, float)}
     assert numbers - {"seed", "second"} <= set(declares.takes)
 

@@ -6,10 +6,8 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import expit
-from scipy.stats import t as student
 
 from attn_book import figures, tables
-from attn_book.corrected import holm
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
@@ -295,17 +293,9 @@ def place(weights: np.ndarray) -> np.ndarray:
 
 
 def claims(rows: pd.DataFrame, asks: dict[str, str]) -> HTML:
-    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its `word`;
-    ° where it would no longer hold after Holm's correction over the data sets of its claim."""
-    free = rows["n_seeds"] - 1
-    error = (rows["high"] - rows["low"]) / 2 / student.ppf(0.975, free)
-    gap = rows["ours"] - rows["reported"]
-    p = pd.Series(
-        student.sf(gap.where(rows["side"] == "above", -gap) / error, free),
-        rows.index,
-    )
-    kept = p.groupby(rows["name"]).transform(lambda sets: holm(sets.to_numpy())) < 0.025
-    cells = rows["ours"].map("{:.2f}".format) + np.where((rows["word"] == "holds") & ~kept, "°", "")
+    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its
+    `word`."""
+    cells = rows["ours"].map("{:.2f}".format)
     kinds = rows.groupby("corpus")["data"].first()
     order = sorted(
         (name for name in SETS if name in kinds),

@@ -26,7 +26,7 @@ from attn_build.plain import glued, plain, readable, walk
 from attn_build.rendering import address
 from attn_build.slides import FOLDER as SLIDES
 from attn_build.slides import PLAN, notes_of
-from attn_build.sources import KERNEL, convert, executed, numbers_of, pages, read_notebook, repository
+from attn_build.sources import KERNEL, codes, convert, executed, numbers_of, pages, read_notebook, repository
 from attn_core.errors import AttnError
 
 ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MULTILINE)
@@ -141,9 +141,9 @@ def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
     """Parameters, the imports and functions before, and *In ten lines* up to its first visible cell that prints; or
     nothing."""
     head = next((i for i, cell in enumerate(cells) if "## In ten lines" in cell.source), None)
-    at = next((i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]), None)
-    if head is None or at is None:
+    if head is None:
         return []
+    at = cells.index(*codes(cells, "parameters"))
     parsed = [statement for cell in codes(cells[:head]) for statement in ast.parse(cell.source).body]
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef)
     imports = [ast.unparse(statement) for statement in parsed if isinstance(statement, kinds)]
@@ -155,10 +155,6 @@ def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
         if not hidden and re.search(r"^\s*print\(", cell.source, re.MULTILINE):
             break
     return taken
-
-
-def codes(cells: list[NotebookNode]) -> list[NotebookNode]:
-    return [cell for cell in cells if cell.cell_type == "code"]
 
 
 def folded(source: str, **options) -> NotebookNode:

@@ -18,7 +18,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 from attn_build import PARTS, scratch_folder
 from attn_build.plain import named
 from attn_build.running import execute, git, kernel_environment
-from attn_build.sources import declaration, locate, read_source, repository
+from attn_build.sources import declaration, locate, repository
 from attn_core.errors import AttnError
 
 RECORD = "Replication record"
@@ -208,7 +208,7 @@ def compared(page: str, parameters: dict, compare: str, sheet: Path | None, forc
     root = repository()
     name, values = compared_values(compare)
     every = [{**parameters, name: value} for value in values]
-    declares = declaration(read_source(locate(page)[1]), page)
+    declares = declaration(page)
     for choice in every:  # before the first one runs
         declares.settle(choice)
     sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
