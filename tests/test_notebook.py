@@ -52,9 +52,8 @@ def outputs(path, kind):
     ],
 )
 def test_declared_refuses(cell, expected):
-    with refused(r"^page p: ") as error:
+    with refused(f"^page p: .*{re.escape(expected)}"):
         declared(cell, "p")
-    assert expected in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -75,23 +74,6 @@ def test_check_reads(name, given_value, expected):
     assert found == expected and type(found) is type(expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [
-        ("n", "x", "n: Input should be a valid integer, got 'x'"),
-        ("epsilon", float("nan"), "should be a finite number"),
-        ("corpus", 3, "corpus: Input should be a valid string, got 3"),
-        ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
-    ],
-)
-def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
-    with refused() as error:
-        Declaration("p", DEFAULTS).check({name: value})
-    line = str(error.value)
-    assert reason in line
-    assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))" in line
-
-
 TAKES = {
     "n": 1,
     "epsilon": [0.01, 0.05],
@@ -102,8 +84,12 @@ TAKES = {
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "takes", "expected"),
+    ("name", "value", "takes", "reason"),
     [
+        ("n", "x", {}, "parameter n: Input should be a valid integer, got 'x'"),
+        ("epsilon", float("nan"), {}, "parameter epsilon: Input should be a finite number"),
+        ("corpus", 3, {}, "parameter corpus: Input should be a valid string, got 3"),
+        ("epsilom", "1", {}, "has no parameter 'epsilom'; did you mean 'epsilon'?"),
         ("n", "0", TAKES, "parameter n: Input should be greater than or equal to 1, got '0'"),
         ("epsilon", "0.02", TAKES, "parameter epsilon: Input should be 0.01 or 0.05, got '0.02'"),
         ("corpus", "snli", TAKES, "parameter corpus: Input should be 'sst' or 'imdb', got 'snli'"),
@@ -111,10 +97,11 @@ TAKES = {
         ("names", "b", {"names": "default"}, "parameter names: Input should be 'a', got 'b'"),
     ],
 )
-def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
-    with refused() as error:
+def test_check_refuses_what_a_page_does_not_take(name, value, takes, reason):
+    """In one line with the known ones."""
+    known = re.escape("Known: n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))")
+    with refused(rf"^page p:? {re.escape(reason)}.*{known}"):
         Declaration("p", DEFAULTS, takes).check({name: value})
-    assert str(error.value).startswith(f"page p: {expected}") and "Known: n (int, 3)" in str(error.value)
 
 
 def test_check_takes_what_a_page_takes():

@@ -297,20 +297,19 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
     return in_pairs(index.runs, corpus=corpora, encoder="lstm", source="archive", **where)
 
 
-def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
+def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
     """Adversaries of five bases (data/sweeps/adversaries-grid.yml, gpu-imdb-adversaries.yml), rows of `index.runs` by
     base and divergence, λ = 0 among them.
 
-    base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most, or each if asked for.
+    base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most.
     """
     where = {"corpus": corpora, "encoder": "lstm", "attention": "tanh", "source": "archive"}
     bases = index.runs(rounding=1, **where).set_index("key")
     rows = index.runs(divergence="any", **where)
     rows = rows[rows["base"].isin(bases.index)]
     rows = rows.assign(base_f1=rows["base"].map(bases["f1_1"]).astype(float))
-    if not every:
-        rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
-        rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
+    rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
+    rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
     return rows.sort_values(["corpus", "seed", "divergence"], kind="stable", ignore_index=True)
 
 

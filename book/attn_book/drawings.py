@@ -212,9 +212,9 @@ def bars(
     return sheet, "; ".join(sentences)
 
 
-def triangle(toy: pd.DataFrame, read: dict, epsilon: float = 0.05) -> Figure:
+def triangle(toy: pd.DataFrame, read: dict) -> Figure:
     """Every attention over three words of `read_sentence` as a point: lines of equal JSD to the model's own, the
-    band in which p stays within epsilon, and the optimal adversarial attention."""
+    band in which p stays within 0.05, and the optimal adversarial attention."""
     own, far, contribution = toy[["attention", "adversary", "contribution"]].to_numpy(float).T
     orange = figures.COLOURS["lstm"]
     steps = range(61)
@@ -230,7 +230,7 @@ def triangle(toy: pd.DataFrame, read: dict, epsilon: float = 0.05) -> Figure:
     axes.tricontourf(
         *place(grid),
         change,
-        levels=[-epsilon, epsilon],
+        levels=[-0.05, 0.05],
         colors=[orange],
         alpha=0.3,
     )
