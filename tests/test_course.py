@@ -15,7 +15,7 @@ from conftest import ROOT
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 from test_edition import CHAIN
-from test_editions import GENERAL, KEYS, secrets
+from test_editions import GENERAL, KEYS, secrets, text_of
 from test_exercises import PAGES, exercises
 
 from attn_book.exercises import items_of, mistake, slips
@@ -26,6 +26,7 @@ from attn_build.sources import executed, read_notebook
 from attn_lab.runs.sentence import sentence_traces
 
 OTTER = shutil.which("otter")
+AT_HOME = os.environ | {"ATTN_ARCHIVE": str(ROOT / "data" / "archive")}
 BUILT = ROOT / "_build" / "course-students.zip"
 
 
@@ -38,10 +39,6 @@ def sessions():
 def students(sessions):
     """The students' notebook of every session."""
     return [course.notebook_of(session, ROOT) for session in sessions]
-
-
-def source(notebook):
-    return "\n".join(cell.source for cell in notebook.cells)
 
 
 # ---- what is in it ---------------------------------------------------------------------------------------------------
@@ -118,18 +115,18 @@ def test_no_students_notebook_tells_a_finding(students):
     told = findings()
     assert len(told) > 250
     for notebook in students:
-        text = source(notebook)
+        text = text_of(notebook)
         assert not [line for line in told if line in text]
 
 
 def test_students_fill_in_the_answers(sessions, students):
     for session, notebook in zip(sessions, students, strict=True):
-        filled = re.findall(r"^(\w+) = \.\.\.  # ", source(notebook), re.MULTILINE)
+        filled = re.findall(r"^(\w+) = \.\.\.  # ", text_of(notebook), re.MULTILINE)
         assert filled == [exercise.variable for exercise in session.checked]
 
 
 def test_solved_notebooks_hold_answers_and_solutions(sessions):
-    text = "\n".join(source(course.notebook_of(session, ROOT, solved=True)) for session in sessions)
+    text = "\n".join(text_of(course.notebook_of(session, ROOT, solved=True)) for session in sessions)
     for exercise in [exercise for session in sessions for exercise in session.checked]:
         assert f"{exercise.variable} = {exercise.entry['is']!r}" in text
         assert all(cell.source in text for cell in exercise.solution)
@@ -168,9 +165,9 @@ def test_students_notebooks_run_from_top_to_bottom(students, tmp_path):
     for notebook in students:
         whole.cells += [new_code_cell("%reset -f"), *notebook.cells]
     client = NotebookClient(whole, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
-    client.execute(env={**os.environ, "ATTN_ARCHIVE": str(ROOT / "data" / "archive"), "IPYTHONDIR": str(tmp_path)})
+    client.execute(env=AT_HOME | {"IPYTHONDIR": str(tmp_path)})
     printed = "".join(output.get("text", "") for cell in whole.cells for output in cell.get("outputs", []))
-    assert printed.count("nothing is entered") == source(whole).count(" = ...  # ")
+    assert printed.count("nothing is entered") == text_of(whole).count(" = ...  # ")
     assert "not of the reading extra" not in printed
 
 
@@ -194,9 +191,8 @@ def test_the_real_otter_gives_full_points_and_names_mistakes(sessions, tmp_path,
             answer = entry["is"] if right else wrong_of(entry)[0]
             cell.source = f"{variable} = {answer!r}"
     nbformat.write(notebook, tmp_path / "mine.ipynb")
-    environment = {**os.environ, "ATTN_ARCHIVE": str(ROOT / "data" / "archive")}
     command = [OTTER, "check", "mine.ipynb", "-t", tmp_path / "students" / "tests"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=AT_HOME, capture_output=True, text=True, check=False)
     told = done.stdout + done.stderr
     assert ("All tests passed" in told) == right
     assert right or not [why for _, why in map(wrong_of, entries.values()) if why not in told]

@@ -8,14 +8,13 @@ from time import monotonic
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from conftest import ROOT
+from conftest import HTML, ROOT, built
 
 from attn_book import figures, words
 from attn_build import rendering, sources
 
 PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text()]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
-HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WIDTH, TEN, VISIBLE = 72, 10, 25
 
@@ -65,7 +64,7 @@ def test_a_page_of_the_chain_is_plain(page):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+@built
 def test_readers_meet_names_and_no_keys():
     """In prose, heads of tables, legends and titles of the built chain; code and the cells of printed tables may."""
     keys = [key for key in (*words.SETS, *words.ENCODERS) if re.search(r"[_\d]", key)]
@@ -101,16 +100,12 @@ def test_every_address_of_the_first_edition_leads_to_a_page():
     assert set(moved.values()) <= known and not set(moved) & known
 
 
-def test_a_figure_is_text_of_the_page(monkeypatch):
+def test_a_figure_is_text_of_the_page(displayed):
     """Inline SVG: what goes into its texts is escaped, colours are the page's, ids are its own."""
-    import IPython.display
-
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", shown.append)
     sheet, axes = figures.sheet()
     axes.plot([0, 1], [0, 1], color=figures.COLOURS["lstm"])
     figures.show(sheet, "name", "a <b>", "x & y", 'say "alt"')
-    text = shown[0].data
+    text = displayed[0].data
     assert "a &lt;b&gt;" in text and "x &amp; y" in text and "say &quot;alt&quot;" in text
     assert f"var(--attn-lstm, {figures.COLOURS['lstm']})" in text and 'id="fig-name"' in text
     assert "\n\n" not in text and 'id="name-' in text and "font-family: var(--attn-font" in text

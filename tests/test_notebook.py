@@ -171,12 +171,10 @@ def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
 
 
 @pytest.fixture
-def shown(monkeypatch):
+def shown(monkeypatch, displayed):
     """What a page displays; CHANGED is as `guard` leaves it on a page without changes."""
-    found = []
-    monkeypatch.setattr("IPython.display.display", found.append)
     monkeypatch.setattr(page, "CHANGED", {})
-    return found
+    return displayed
 
 
 def test_a_sentence_that_its_numbers_do_not_bear_out_fails_the_page(shown):
