@@ -28,7 +28,7 @@ import attn_core
 import attn_lab
 from attn_book.page import minus
 from attn_build import PARTS, scratch_folder, trained
-from attn_build.plain import mark, named, readable
+from attn_build.plain import html_of, mark, named, outputs_of, readable
 from attn_build.sources import (
     codes,
     convert,
@@ -218,13 +218,10 @@ def built_page_of(root: Path):
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
     """An executed notebook with minus signs in its HTML tables."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            text = output.get("data", {}).get("text/html", "")
-            if "<table" in text:
-                output["data"]["text/html"] = NOT_TEXT.sub(
-                    lambda piece: piece[0] if piece[1] else minus(piece[0]), text
-                )
+    for output in outputs_of(notebook):
+        text = html_of(output)
+        if "<table" in text:
+            output["data"]["text/html"] = NOT_TEXT.sub(lambda piece: piece[0] if piece[1] else minus(piece[0]), text)
     return notebook
 
 

@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from bs4 import BeautifulSoup
 
-from attn_build import write
+from attn_build import read_yaml, write
 
 PLAN = "teaching"
 COURSE = "course"
@@ -73,8 +72,7 @@ def write_kit(root: Path, taught: bool = True) -> None:
 
 def notes_of(root: Path) -> dict[int, dict]:
     """Session -> what `sessions.yml` holds of it, for instructors; nothing where that is not."""
-    path = root / "book" / "sessions.yml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read_yaml(root / "book" / "sessions.yml")
 
 
 def session(built: Path, plan: Tree, guesses: dict[str, Tree]) -> list[Slide]:
