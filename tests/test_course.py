@@ -21,6 +21,7 @@ from test_exercises import PAGES, exercises
 from attn_book.exercises import items_of, mistake, slips
 from attn_book.verdict import CLAIMS
 from attn_build import course
+from attn_build.plain import html_of, outputs_of
 from attn_build.running import PACKAGES
 from attn_build.sources import executed, read_notebook
 from attn_lab.runs.sentence import sentence_traces
@@ -105,9 +106,8 @@ def findings():
         text = path.read_text()
         told |= {lead.strip() for lead in re.findall(r'attn-lead">(.*?)</p>', text)}
         told |= set(re.findall(r'page\.expect\(.*, "([^"]*)"\)', text))
-        for cell in read_notebook(executed(ROOT, name)).cells:
-            for output in cell.get("outputs", []):
-                told |= set(re.findall(r'attn-fig-title">(.*?)</p>', output.get("data", {}).get("text/html", "")))
+        for output in outputs_of(read_notebook(executed(ROOT, name))):
+            told |= set(re.findall(r'attn-fig-title">(.*?)</p>', html_of(output)))
     return {text for text in told if len(text) > 20}
 
 
@@ -166,7 +166,7 @@ def test_students_notebooks_run_from_top_to_bottom(students, tmp_path):
         whole.cells += [new_code_cell("%reset -f"), *notebook.cells]
     client = NotebookClient(whole, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     client.execute(env=AT_HOME | {"IPYTHONDIR": str(tmp_path)})
-    printed = "".join(output.get("text", "") for cell in whole.cells for output in cell.get("outputs", []))
+    printed = "".join(output.get("text", "") for output in outputs_of(whole))
     assert printed.count("nothing is entered") == text_of(whole).count(" = ...  # ")
     assert "not of the reading extra" not in printed
 

@@ -18,6 +18,7 @@ from attn_book import page, words
 from attn_book.page import guard
 from attn_book.parameters import Declaration, declared
 from attn_build import running, sources
+from attn_build.plain import outputs_of
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
 HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}, takes: {{n: 1}}}}\n---\n\n# A page\n\n"
@@ -37,9 +38,7 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
 
 def outputs(path, kind):
     """All texts of one MIME type in an executed notebook."""
-    cells = json.loads(path.read_text())["cells"]
-    found = [o["data"][kind] for cell in cells for o in cell.get("outputs", []) if kind in o.get("data", {})]
-    return ["".join(text) for text in found]
+    return [shown.data[kind] for shown in outputs_of(nbformat.read(path, 4)) if kind in shown.get("data", {})]
 
 
 @pytest.mark.parametrize(

@@ -41,18 +41,6 @@ OURS = (
 )
 """Columns of tolerances.csv that say which number of ours a rule judges, and how."""
 
-NAMES = [
-    "paper",
-    "item",
-    "corpus",
-    "group",
-    "encoder",
-    "attention",
-    "measure",
-    "statistic",
-]
-"""The columns that name a row."""
-
 PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
 
