@@ -49,6 +49,10 @@ def test_five_sessions_take_ninety_minutes_each(sessions):
     assert [sum(int(minutes) for minutes, _, _ in session.rows) for session in sessions] == [90] * 5
 
 
+def test_what_a_plan_asks_is_plain_text(sessions):
+    assert not [what for session in sessions for _, what, _ in session.rows if "{" in what]
+
+
 def test_no_exercise_is_asked_twice(sessions):
     asked = [exercise.label for session in sessions for exercise in session.checked]
     assert len(asked) == len(set(asked))

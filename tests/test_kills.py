@@ -41,7 +41,10 @@ LIBRARIES = ("torchinductor", "pip-", "org.chromium", ".org.chromium")
 
 RESULTS = ("accuracy", "auc", "n_test", "fingerprints")
 BUILD = "import sys; from attn_build.build import build; sys.exit(build(sys.argv[1], html=False))"
-KIT = "import sys; from pathlib import Path; from attn_build.slides import write_kit; write_kit(Path(sys.argv[1]))"
+KIT = (
+    "import sys; from pathlib import Path; from attn_build.slides import write_kit; "
+    "root = Path(sys.argv[1]); write_kit(root, root)"
+)
 COURSE = (
     "import sys; from pathlib import Path; from attn_build.course import publish, write_course; "
     "from attn_build.running import sweep_away; "  # as the book does, which `make course` builds before
@@ -102,6 +105,7 @@ class Command:
             if not html.is_dir():
                 pytest.skip("no built book; `make book` writes it")
             shutil.copytree(html, self.place / "_build" / "html")
+            shutil.copytree(ROOT / "notebooks", self.place / "notebooks")
         if kind == "course":
             unneeded = shutil.ignore_patterns("data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*")
             shutil.copytree(ROOT, self.place, ignore=unneeded, dirs_exist_ok=True)

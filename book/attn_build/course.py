@@ -25,11 +25,10 @@ from attn_build.pdf import link_from, printed
 from attn_build.plain import glued, plain, readable, walk
 from attn_build.rendering import address
 from attn_build.slides import FOLDER as SLIDES
-from attn_build.slides import PLAN, notes_of
+from attn_build.slides import PLAN, notes_of, plans
 from attn_build.sources import KERNEL, codes, convert, executed, numbers_of, pages, read_notebook, repository
 from attn_core.errors import AttnError
 
-ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MULTILINE)
 FOR_STUDENTS = (
     "Fill in the lines with `...`; the cell below each says whether the answer is right, or what kind of mistake it "
     "looks like. Headings are pages of the book: the toys and figures that an exercise speaks of are there, and on the "
@@ -96,17 +95,15 @@ class Session:
 def sessions(root: Path) -> list[Session]:
     """The five plans with all that they name."""
     notes = notes_of(root)
-    text = pages(root)[PLAN].read_text(encoding="utf-8")
-    plans = []
-    for number, title, plan in re.findall(r"^## (\d) · (.*?)\n(.*?)(?=^## |^\*Before)", text, re.MULTILINE | re.DOTALL):
-        rows = ROW.findall(plan)
+    every = []
+    for number, title, rows in plans(root):
         names = dict.fromkeys(page for _, _, page in rows if page)
-        own = notes[int(number)]
+        own = notes[number]
         if len(own["rows"]) != len(rows):
             raise AttnError(f"book/sessions.yml has {len(own['rows'])} rows for session {number}, its plan {len(rows)}")
         lessons, homework = ([lesson(root, name) for name in part] for part in (names, own["also"]))
-        plans.append(Session(int(number), title, rows, own["rows"], lessons, homework))
-    return plans
+        every.append(Session(number, title, rows, own["rows"], lessons, homework))
+    return every
 
 
 def lesson(root: Path, name: str) -> Lesson:
