@@ -20,7 +20,13 @@ def holm(p: ArrayLike) -> ndarray:
     return adjusted
 
 
-def p_of(mean: pd.Series, low: pd.Series, high: pd.Series, seeds: pd.Series, line: pd.Series | float) -> pd.Series:
+def p_of(
+    mean: pd.Series,
+    low: pd.Series,
+    high: pd.Series,
+    seeds: pd.Series,
+    line: pd.Series | float,
+) -> pd.Series:
     """Two-sided p of means on a line, by Student's t with seeds - 1 degrees of freedom: below LEVEL where the interval
     lies wholly on one side; 1 without an interval, as of what is the same in every seed."""
     free = seeds.clip(lower=2) - 1

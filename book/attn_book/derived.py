@@ -210,7 +210,12 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
 def note_of(values: np.ndarray, statistic: Callable, **more: float) -> dict[str, float]:
     """A statistic of documents as a note, with an interval over these."""
     low, high = bootstrap_interval(values, statistic=statistic)
-    return {"mean": float(statistic(values)), "low": low, "high": high, "n_seeds": 1} | more
+    return {
+        "mean": float(statistic(values)),
+        "low": low,
+        "high": high,
+        "n_seeds": 1,
+    } | more
 
 
 def odds(lead: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -293,8 +298,14 @@ GUIDE_JSD = 0.62
 def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
     """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
     jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
-    where = {"attention": attention, "selection": selection}
-    return in_pairs(index.runs, corpus=corpora, encoder="lstm", source="archive", **where)
+    return in_pairs(
+        index.runs,
+        corpus=corpora,
+        encoder="lstm",
+        attention=attention,
+        selection=selection,
+        source="archive",
+    )
 
 
 def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
@@ -386,7 +397,12 @@ def at_guide_jsd(led: pd.DataFrame) -> dict:
         return {}
     around = means.iloc[nearer - 1 : nearer + 1]
     read = np.interp(GUIDE_JSD, around["jsd"], around["f1"])
-    return {"mean": read, "low": around["f1"].min(), "high": around["f1"].max(), "n_seeds": 1}
+    return {
+        "mean": read,
+        "low": around["f1"].min(),
+        "high": around["f1"].max(),
+        "n_seeds": 1,
+    }
 
 
 def seed_tables(corpus: str) -> list[pd.DataFrame]:
@@ -453,7 +469,10 @@ def of_classifiers(corpora: list[str]) -> pd.DataFrame:
         if "imdb" in gap:
             values["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
         for name, rows in {"seeds": base, "uniform": uniform}.items() if chosen == "dev" else ():
-            values |= {f"jsd_{name}": rows["jsd"], f"tvd_halved_{name}": distance.HALVED * rows["tvd"]}
+            values |= {
+                f"jsd_{name}": rows["jsd"],
+                f"tvd_halved_{name}": distance.HALVED * rows["tvd"],
+            }
         tables.append(named_rows(values).assign(selection=chosen))
     return pd.concat(tables)
 

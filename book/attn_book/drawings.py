@@ -89,8 +89,16 @@ def histograms(
         measure=THEIRS[measure],
     )
     bars = {name for name in has("statistic") if name.startswith("hist:")}
-    where = {"corpus": corpora, "encoder": encoders, "attention": "tanh"}
-    rows = newest(numbers, measure, bars, "any", source="archive", **where)
+    rows = newest(
+        numbers,
+        measure,
+        bars,
+        "any",
+        corpus=corpora,
+        encoder=encoders,
+        attention="tanh",
+        source="archive",
+    )
     ours = shares_of(rows, ["corpus", "encoder", "predicted"])
     sheet, grid = columns(
         [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models],
