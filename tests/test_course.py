@@ -82,7 +82,7 @@ def test_the_weights_on_the_first_board_are_those_of_the_front_page():
 
 def test_minutes_under_titles_are_those_of_words_code_and_figures():
     """200 words, 30 lines of visible code, three figures a minute; the record's tables are for looking up."""
-    from test_edition import lines, visible_cells
+    from test_edition import open_lines
 
     for name, path in PAGES.items():
         text = path.read_text()
@@ -91,7 +91,7 @@ def test_minutes_under_titles_are_those_of_words_code_and_figures():
         minutes = re.search(r"attn-kicker[^\n]*?(\d+) minutes", text)
         assert minutes, name
         if name in CHAIN:
-            code = lines([code for _, code, _ in visible_cells(name)])
+            code = open_lines(name)
             prose = re.sub(
                 r"^```(?:\{code|bash|python).*?^```$|\$\$.*?\$\$|<[^>]*>|\{.*?\}",
                 " ",

@@ -37,6 +37,10 @@ def visible_cells(page: str) -> list[tuple[str, str, bool]]:
     return cells
 
 
+def open_lines(page: str) -> list[str]:
+    return lines([code for _, code, _ in visible_cells(page)])
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_ten_lines_are_ten_and_print_their_number(page):
     """The cells of the section together, that of the parameters apart; what they load and tabulate is folded."""
@@ -59,7 +63,7 @@ def test_a_page_computes_its_experiment(page):
 def test_a_page_of_the_chain_is_plain(page):
     text = sources.pages(ROOT)[page].read_text()
     assert "attn-lead" in text, "the answer in a sentence"
-    assert not [line for line in lines([code for _, code, _ in visible_cells(page)]) if len(line) > WIDTH]
+    assert not [line for line in open_lines(page) if len(line) > WIDTH]
     assert "figure:" not in text, "figures are drawn by figures.show, which takes an alternative text"
 
 
@@ -155,10 +159,9 @@ def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
 
 def test_a_reader_of_the_chain_meets_little_code():
     """Plotting and queries stand folded, solutions in their folds; figures are drawn by what readers know."""
-    counts = [len(lines([code for _, code, _ in visible_cells(page)])) for page in CHAIN]
+    counts = [len(open_lines(page)) for page in CHAIN]
     assert len(counts) > 20 and statistics.median(counts) <= VISIBLE, counts
-    drawing = [code for page in CHAIN for _, code, _ in visible_cells(page) if "figures.sheet(" in code]
-    assert not drawing, drawing
+    assert not [line for page in CHAIN for line in open_lines(page) if "figures.sheet(" in line]
 
 
 def test_a_rounded_zero_has_no_sign():

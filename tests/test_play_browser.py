@@ -99,6 +99,10 @@ def seen(page, selector: str) -> bool:
     return page.js(f"document.querySelector('{selector}').checkVisibility()")
 
 
+def calm(page) -> None:
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+
+
 def weights(page) -> np.ndarray:
     return np.array(page.js(SHARES.format("[data-play=move] .slot")))
 
@@ -337,7 +341,7 @@ def test_a_phone_holds_it_and_a_finger_moves_it(page, place):
 
 
 def test_nothing_slides_for_who_wants_no_motion(page):
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    calm(page)
     assert page.js("getComputedStyle(document.querySelector('.slot i')).transitionDuration") == "0s"
 
 
@@ -392,5 +396,5 @@ def test_no_script_declares_names_of_the_whole_page(chromium, place):
 
 def test_the_five_steps_by_touch_without_motion(page, place):
     page.open(place, 390)
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    calm(page)
     walk(page, lambda key: page.tap(*page.place(f'.attn-path button[data-key="{key}"]')))

@@ -805,5 +805,5 @@ if (typeof document !== "undefined") {
     roots.forEach(root => plays[root.dataset.play](root));
     if (roots.length) shortcut(roots[0]);
   }
-  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+  document.addEventListener("DOMContentLoaded", start);
 }

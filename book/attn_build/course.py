@@ -164,11 +164,10 @@ def folded(source: str, **options) -> NotebookNode:
 
 def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookNode:
     """A session's notebook, with lines to fill in or solved."""
-    setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     title = f"# Session {session.number} · {session.title}\n\n{FOR_INSTRUCTORS if solved else FOR_STUDENTS}"
     cells = [
         new_markdown_cell(title),
-        folded(f"{setup}\nfrom attn_book import check"),
+        folded(f"{setup_of(root)}\nfrom attn_book import check"),
     ]
     for part in session.lessons:
         cells += cells_of(part, solved)
@@ -177,6 +176,11 @@ def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookN
         cells += cells_of(part, solved)
     numbered = [NotebookNode({**cell, "id": f"cell-{number}"}) for number, cell in enumerate(cells)]
     return new_notebook(cells=numbered, metadata={"kernelspec": KERNEL})
+
+
+def setup_of(root: Path) -> str:
+    """Code that finds or installs what a notebook needs."""
+    return TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
 
 
 def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
@@ -293,11 +297,10 @@ def publish(root: Path, kit: Path) -> None:
         for archive in (kit, kit.with_name("course-students.zip")):
             shutil.copy(archive, front.parent / SLIDES)
         link_from(front, PARTS.kit(SLIDES))
-    setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)
-        notebook.cells.insert(0, folded(setup, id="setup"))
+        notebook.cells.insert(0, folded(setup_of(root), id="setup"))
         nbformat.write(notebook, made(path))
 
 
