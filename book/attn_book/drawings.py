@@ -89,17 +89,16 @@ def histograms(
         measure=THEIRS[measure],
     )
     bars = {name for name in has("statistic") if name.startswith("hist:")}
-    rows = newest(
-        numbers,
-        measure,
-        bars,
-        "any",
-        corpus=corpora,
-        encoder=encoders,
-        attention="tanh",
-        source="archive",
+    where = {
+        "corpus": corpora,
+        "encoder": encoders,
+        "attention": "tanh",
+        "source": "archive",
+    }
+    ours = shares_of(
+        newest(numbers, measure, bars, "any", **where),
+        ["corpus", "encoder", "predicted"],
     )
-    ours = shares_of(rows, ["corpus", "encoder", "predicted"])
     sheet, grid = columns(
         [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models],
         height,
