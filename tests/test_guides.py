@@ -41,11 +41,6 @@ def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, auc=None
     return pd.DataFrame(rows, columns=["corpus", "source", "seed", "base_seed", "f1", "auc"])
 
 
-def p_of_one(values, line):
-    rows = over_seeds(pd.DataFrame({"value": values}))
-    return p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)[0]
-
-
 def test_differences_are_taken_within_seeds():
     scores = scores_of()
     found = guides.differences(scores).set_index("contrast")
@@ -72,12 +67,19 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
     assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"
 
 
-@pytest.mark.parametrize("line", [0.0, 0.3])
-def test_p_over_seeds_is_scipys(line):
-    values = np.random.default_rng(0).normal(0.3, 1, 5)
-    assert p_of_one(values, line) == pytest.approx(ttest_1samp(values, line).pvalue)
+SPREAD = np.random.default_rng(0).normal(0.3, 1, 5)
 
 
-@pytest.mark.parametrize(("values", "p"), [(np.zeros(5), 1), (np.full(5, 0.1), 0), (np.ones(2), 1)])
-def test_p_over_equal_seeds_and_too_few_is_defined(values, p):
-    assert p_of_one(values, 0) == p
+@pytest.mark.parametrize(
+    ("values", "line", "p"),
+    [
+        (SPREAD, 0.0, ttest_1samp(SPREAD, 0).pvalue),
+        (SPREAD, 0.5, ttest_1samp(SPREAD, 0.5).pvalue),
+        (np.zeros(5), 0, 1),
+        (np.full(5, 0.1), 0, 0),
+        (np.ones(2), 0, 1),
+    ],
+)
+def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds_and_too_few(values, line, p):
+    rows = over_seeds(pd.DataFrame({"value": values}))
+    assert p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)[0] == pytest.approx(p)
