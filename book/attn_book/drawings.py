@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 from attn_book import figures, tables
 from attn_book.corrected import holm
+from attn_book.derived import five
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
@@ -98,7 +99,7 @@ def histograms(
         "source": "archive",
     }
     ours = shares_of(
-        newest(numbers, measure, bars, "any", **where),
+        newest(five(numbers), measure, bars, "any", **where),
         ["corpus", "encoder", "predicted"],
     )
     sheet, grid = columns(
