@@ -111,7 +111,8 @@ def neighbours() -> pd.DataFrame:
                 "against" if test == "stable" else "documents",
             )
             for kind, count in columns.items():
-                values = [count(table) for table in tables]
+                nine = (test, kind) == ("stable", "own")
+                values = [count(table) for table in (derived.seed_tables(corpus) if nine else tables)]
                 if values:
                     low, high = crossed_interval(np.array(values))
                     size = len(values[0]), len(values)
@@ -344,7 +345,7 @@ def of_planted() -> list[pd.DataFrame]:
 
         def gain(score: str, fields: dict = fields) -> pd.DataFrame:
             values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
-            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values})
+            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": PLANTED["n_test"]})
 
         collected.append(of_score("necessary", gain, kind))
     return [*collected, collected[0].assign(claim="guide")]
