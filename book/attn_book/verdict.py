@@ -315,8 +315,8 @@ def of_cost() -> pd.DataFrame:
 def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
-    own = own.rename(columns={"ours": "mean"}).assign(kind="own", of="all test texts, 5 seeds")
-    own["documents"] = own["corpus"].map(test_sizes())
+    own = own.rename(columns={"ours": "mean"}).assign(kind="own", documents=own["corpus"].map(test_sizes()))
+    own["of"] = own["documents"].map("{:,} texts, 5 seeds".format)
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     controls = controls.assign(
@@ -324,7 +324,12 @@ def of_serrano() -> list[pd.DataFrame]:
         low=controls["mean"],
         high=controls["mean"],
     )
-    return [own, controls.assign(n_seeds=1, of="seed 10, stored texts")]
+    several = {
+        name: (store.read_traces(store.archive_folder(), Run(name, "han_rnn").key).lengths > 1).sum()
+        for name in controls["corpus"].unique()
+    }
+    of = controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format)
+    return [own, controls.assign(n_seeds=1, of=of)]
 
 
 def of_neighbours() -> pd.DataFrame:
