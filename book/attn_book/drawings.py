@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit
 
 from attn_book import figures, tables
+from attn_book.derived import five
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
@@ -96,7 +97,7 @@ def histograms(
         "source": "archive",
     }
     ours = shares_of(
-        newest(numbers, measure, bars, "any", **where),
+        newest(five(numbers), measure, bars, "any", **where),
         ["corpus", "encoder", "predicted"],
     )
     sheet, grid = columns(
