@@ -1,4 +1,6 @@
-"""Corpora, encoders and attentions of the user's: kept under their version, and refused without one."""
+"""Corpora, encoders and attentions of the user's: kept under their version, and without one not at all."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,12 +14,13 @@ from attn_core.models import attention, classifier, encoders
 from attn_lab.data import arrays, catalogue, encode, encoding
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.data.tables import read
-from attn_lab.runs import foreign, index, rows, store, upkeep
+from attn_lab.runs import foreign, index, rows, store, sweep, upkeep
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, from_dict
 
 AUTO = ('train="fresh"', 'train="auto"')
 SECOND = ('version="1"', 'version="2"')
+NONE = ('version="1"', 'version=""')
 
 pytestmark = pytest.mark.usefixtures("own_tables")
 
@@ -36,7 +39,7 @@ def ran(cell: str, *changes: tuple[str, str]) -> dict:
 # ---- corpora ---------------------------------------------------------------------------------------------------------
 
 
-def register(function, name="mine", files=(), version="1", **fields):
+def register(function, name="mine", files=(), version="", **fields):
     entry = catalogue.Corpus(
         name, "", "text", ("no", "yes"), "", "", "", files=files, filtered=False, vectors="random", **fields
     )
@@ -55,10 +58,21 @@ def words(yes: str) -> pd.DataFrame:
     return pd.DataFrame({"text": texts * 10, "label": [0, 1] * 20})
 
 
-def test_what_has_no_version_is_refused():
-    with refused("^the corpus 'mine' needs version=, such as \"1\""):
-        register(lambda: of_table(words("good")), version="")
-    assert "mine" not in foreign.registered("corpus")
+def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
+    path = tmp_path / "mine.csv"
+    register(lambda: of_table(pd.read_csv(path)))
+    run = Run("mine", "average", epochs=1)
+    for word in ("good", "fine"):
+        words(word).to_csv(path, index=False)
+        result = obtain(run, "auto")
+        assert result.source == "trained" and word in encode("mine").vocabulary
+        assert "the corpus 'mine' is registered without version=, so its runs are not kept" in capsys.readouterr().err
+    assert not list((tmp_path / "cache").glob("arrays/*")) + list((tmp_path / "cache").glob("weights/*"))
+    assert not store.cache_store().exists() or not store.keys(store.cache_store())
+    guided = replace(run, attention="given", guide="own", base=run)
+    assert obtain(guided, "auto").source == "trained", "nor of what builds on it"
+    with refused("corpus 'mine' is registered without version=.*a sweep keeps its runs"):
+        sweep.sweep([guided])
 
 
 @pytest.fixture
@@ -133,6 +147,8 @@ def test_an_encoder_that_knows_nothing_scores_nothing():
     assert first.record["accuracy"] > 0.9
     again = ran("encoder", AUTO, SECOND, nothing)["gated"]
     assert again.source == "trained" and again.record["accuracy"] < 0.6 and again.key != first.key
+    without = ran("encoder", AUTO, NONE, nothing)["gated"]
+    assert without.source == "trained" and without.record["accuracy"] < 0.6
     assert store.keys(store.cache_store()) == sorted([first.key, again.key])
 
 

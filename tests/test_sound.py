@@ -171,7 +171,7 @@ def test_rows_are_counted_from_the_end_masked_or_none():
 @pytest.mark.parametrize("name", ["my corpus", "..", "a/b", "a\nb", "x" * 101, ""])
 def test_a_name_that_cannot_name_a_file_is_refused(name):
     with refused("cannot name a file"):
-        register_corpus(SimpleNamespace(name=name), lambda: None, version="1")
+        register_corpus(SimpleNamespace(name=name), lambda: None)
 
 
 def test_replicas_do_not_remove_each_others_stages(tmp_path):

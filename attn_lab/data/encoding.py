@@ -2,7 +2,7 @@
 
 Arrays are made once and kept, see ``files.cached``, so a machine that only trains needs neither text nor tokenizer;
 those of the user's own tables are taken while $ATTN_DATA names these and never after. What is made without tables that
-the catalogue names is never kept: nothing would tell that it changed.
+the catalogue names is never kept, nor what the user registered without a version: nothing would tell that it changed.
 """
 
 import inspect
@@ -28,6 +28,13 @@ PREPARE: dict[str, Callable[..., Prepared]] = {"planted": planted} | prepare.PRE
 
 VERSIONS: dict[str, str] = {}
 """Corpus that the user registered -> version, see `foreign.register_corpus`."""
+
+_SHIPPED = frozenset(catalogue.CATALOGUE)
+
+
+def is_foreign(corpus: str) -> bool:
+    """Whether a corpus is the user's."""
+    return catalogue.corpus(corpus).name not in _SHIPPED
 
 
 def preparer(corpus: str) -> Callable[..., Prepared]:
@@ -127,9 +134,12 @@ class Arrays:
     @property
     def kept(self) -> bool:
         """Whether they are kept: made of files, by the package's own code or by a version of another's."""
+        name = self.entry.name
         if not self.entry.files or self.options.get("source") == "generated":
             return False
-        return self.entry.name not in VERSIONS or self.source() is not None
+        if is_foreign(name):
+            return bool(VERSIONS.get(name)) and self.source() is not None
+        return True
 
     @property
     def stem(self) -> Path:
@@ -149,7 +159,7 @@ class Arrays:
         if not paths:
             return None
         marks = {part: files.sha256(path) for part, path in paths.items()}
-        if self.entry.name in VERSIONS:
+        if is_foreign(self.entry.name):
             marks["code"] = VERSIONS[self.entry.name] + repr(self.entry)
         return marks
 

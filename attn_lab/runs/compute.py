@@ -4,6 +4,7 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from attn_lab.data import pieces
 from attn_lab.data.encoding import encode
 from attn_lab.data.order import fixed_order
 from attn_lab.data.vectors import vectors
-from attn_lab.runs import rows, store
+from attn_lab.runs import foreign, rows, store
 from attn_lab.runs.families import FAMILIES, fit, notes, trained_model
 from attn_lab.runs.run import PRETRAINED, RECIPE, Run, as_dict, bases, command, weights_key
 from attn_lab.runs.store import Result
@@ -34,7 +35,10 @@ machine, for the last digits depend on it."""
 
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
-    """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
+    """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result.
+
+    Nothing is stored of what the user registered without a version, see `foreign.unversioned`.
+    """
     device = compute_device()
     made = data, _, inputs = inputs_of(run)
     folder = store.cache_store()
@@ -65,14 +69,16 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         **environment(device),
         "threads": training.get("threads"),  # unknown of weights that an older version has cached
     }
-    rows.save(folder, record, reading)
+    if not foreign.unversioned(run):
+        rows.save(folder, record, reading)
     return Result(record, reading) if isinstance(reading, Traces) else Result(record, documents=reading)
 
 
 def model_of(run: Run) -> torch.nn.Module:
     """A run's trained network, of the weights in the cache; AttnError, see `Result.model`."""
     if not has_weights(run):
-        raise AttnError(f"the weights of {run.key} are not in the cache; train it: {command(run)} --fresh")
+        hint = foreign.unversioned(run) or f"train it: {command(run)} --fresh"
+        raise AttnError(f"the weights of {run.key} are not in the cache; {hint}")
     frozen = map(weights_of, bases(run)) if run.family == "pretrained" else ()
     return trained_model(run, weights_of(run), *frozen)
 
@@ -81,10 +87,11 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, f
     """Weights by selection and {"history", "seconds", "threads"} of a run's training: from the cache, else trained and
     cached. made: `inputs_of(run)`. few: words to train on up to which one thread does it."""
     data, matrix, inputs = made
-    from_cache = partial(store.read_weights, weights_key(run), inputs) if not fresh else lambda: None
+    kept = not foreign.unversioned(run)
+    from_cache = partial(store.read_weights, weights_key(run), inputs) if kept and not fresh else lambda: None
     if cached := from_cache():  # without a lock: a cache may be shared and not be ours to write
         return cached
-    with store.only_trainer(weights_key(run)):
+    with store.only_trainer(weights_key(run)) if kept else nullcontext():
         if cached := from_cache():
             return cached
         weights = [weights_of(base, progress) for base in bases(run)]
@@ -97,7 +104,8 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False, f
             result = fit(run, data, matrix, progress, *weights)
         keep_memory()  # the optimiser's is free now
         training = {"history": result.history, "seconds": time.perf_counter() - start, "threads": count}
-        store.write_weights(weights_key(run), result.weights, training, inputs)
+        if kept:
+            store.write_weights(weights_key(run), result.weights, training, inputs)
         return result.weights, training
 
 

@@ -4,7 +4,8 @@
     register_encoder("gated", Gated, version="1")
     register_attention("sharp", Sharp, version="1")
 
-Nothing but `version` tells that somebody's code has changed: it is part of the key of every run.
+Nothing but `version` tells that somebody's code has changed: it is part of the key of every run. Runs of what carries
+none are trained anew each time and kept nowhere.
 """
 
 import math
@@ -35,7 +36,7 @@ VERSIONS: dict[str, dict[str, str]] = {
 def register_corpus(entry: catalogue.Corpus, prepare: Callable, version: str = "") -> None:
     """A data set: its entry of the catalogue, and the function that makes its `corpora.prepare.Prepared`.
 
-    The function's arguments are the options of a run. AttnError for a name of the package's own, and without a version.
+    The function's arguments are the options of a run. AttnError for a name of the package's own.
     """
     _claim("corpus", entry.name, version, catalogue.CATALOGUE)
     catalogue.CATALOGUE[entry.name] = entry
@@ -47,7 +48,7 @@ def register_encoder(name: str, kind: type, version: str = "", times_hidden: int
 
     It is called with ids (B, L), lengths (B,) and mask (B, L), and gives states (B, L, H); for pairs of texts it also
     has `summary`, and it may have `scored`, see `models.encoders`. times_hidden: how many times `hidden` its states are
-    wide, for `load_weights`; 0 takes the class's default width. AttnError as of `register_corpus`.
+    wide, for `load_weights`; 0 takes the class's default width. AttnError for a name of the package's own.
     """
     import attn_lab.more.transformer  # noqa: F401  (one of the package's own names)
     from attn_core.models import classifier, encoders
@@ -60,8 +61,8 @@ def register_encoder(name: str, kind: type, version: str = "", times_hidden: int
 def register_attention(name: str, kind: type, version: str = "", pairs: type | None = None) -> None:
     """An attention: kind(width) is a module that gives scores (B, L) of states (B, L, H).
 
-    pairs: the same for pairs of texts, called with the states and the second text's summary (B, H). AttnError as of
-    `register_corpus`.
+    pairs: the same for pairs of texts, called with the states and the second text's summary (B, H). AttnError for a
+    name of the package's own.
     """
     from attn_core.models import attention
 
@@ -72,18 +73,13 @@ def register_attention(name: str, kind: type, version: str = "", pairs: type | N
 
 
 def _claim(field: str, name: str, version: str, taken: dict) -> None:
-    """Note a name and its version; AttnError without one, where the package has the name, or where it cannot name a
-    file."""
+    """Note a name and its version; AttnError where the package has it, or where it cannot stand in a file's name."""
     if not re.fullmatch(r"\w[\w.+-]{0,79}", name) or ".." in name:
         raise AttnError(
             f"{name[:40]!r} cannot name a file; call the {field} by letters, digits, '_', '-', at most 80 of them"
         )
     if name in taken and name not in VERSIONS[field]:
         raise AttnError(f"the {field} '{name}' is the package's own; register yours under another name")
-    if not version:
-        raise AttnError(
-            f"the {field} '{name}' needs version=, such as \"1\": nothing else tells that its code has changed"
-        )
     VERSIONS[field][name] = str(version)
 
 
@@ -94,8 +90,19 @@ def registered(field: str) -> tuple[str, ...]:
 
 def versions(run) -> dict[str, str]:
     """Field -> version, of the names in a run that are the user's: what its key holds of them."""
-    names = {field: getattr(run, field) for field in VERSIONS}
-    return {f"version of {field}": VERSIONS[field][name] for field, name in names.items() if name in VERSIONS[field]}
+    registered_as = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
+    if encoding.is_foreign(run.corpus):
+        registered_as["corpus"] = registered_as["corpus"] or ""
+    return {f"version of {field}": version for field, version in registered_as.items() if version is not None}
+
+
+def unversioned(run) -> str:
+    """Why nothing of a run is kept, in words: what it, or its base, has without version; '' where all is kept."""
+    for part, version in versions(run).items():
+        if not version:
+            field = part.removeprefix("version of ")
+            return f"the {field} '{getattr(run, field)}' is registered without version=, so its runs are not kept"
+    return unversioned(run.base) if run.base else ""
 
 
 def load_weights(

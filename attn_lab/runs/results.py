@@ -9,7 +9,7 @@ from typing import Any
 
 from attn_core.errors import AttnError, say
 from attn_lab.data import catalogue, encoding, files
-from attn_lab.runs import store
+from attn_lab.runs import foreign, store
 from attn_lab.runs.run import Run, command, from_dict
 from attn_lab.runs.sentence import words_of
 from attn_lab.runs.store import Result
@@ -28,7 +28,8 @@ def obtain(
 ) -> Result:
     """The stored result of a run: from the archive, else the local cache, else computed.
 
-    What was trained on other data than those at hand is passed over, with one line.
+    What was trained on other data than those at hand is passed over, with one line; so is that nothing is kept of what
+    the user registered without a version.
 
     Parameters
     ----------
@@ -58,9 +59,9 @@ def obtain(
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
     run = run_of(key or run)
-    notice = ""
+    notice = foreign.unversioned(run)
     absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
-    for folder in [] if train == "fresh" else holders(run):
+    for folder in [] if notice or train == "fresh" else holders(run):
         if other := other_data(run, folder):
             notice = f"{other}; not taken"
             absent = f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}"
@@ -116,7 +117,7 @@ def holders(run: Run) -> list[Path]:
 
 def fits(run: Run, folder: Path) -> bool:
     """Whether a store holds a run, and of the data at hand."""
-    return store.has(folder, run.key) and not other_data(run, folder)
+    return store.has(folder, run.key) and not foreign.unversioned(run) and not other_data(run, folder)
 
 
 def stored(run: Run, packed: bool = False) -> bool:

@@ -154,10 +154,10 @@ def sweep(
     data/archive, with the tables at default parameters; this process alone writes there.
     jobs: processes of this machine, which open no port. scheduler: address of a Dask cluster whose $ATTN_CACHE is
     this process's folder.
-    AttnError for an unreachable or lost scheduler, and one that is no_workers_timeout seconds without any worker.
+    AttnError for an unreachable or lost scheduler, one that is no_workers_timeout seconds without any worker, and runs
+    of what the user registered without a version, which are kept nowhere.
     """
-    if jobs < 1:
-        raise AttnError(f"jobs must be at least 1, got {jobs}")
+    check(runs, jobs)
     sweep_away(pack)
     tasks = plan(runs, pack)
     if not tasks:
@@ -179,6 +179,15 @@ def sweep(
                 tqdm.write(f"{run.key} failed: {reason}")
             bar.update()
     return failures
+
+
+def check(runs: list[Run], jobs: int) -> None:
+    """AttnError for what `sweep` does not take."""
+    if jobs < 1:
+        raise AttnError(f"jobs must be at least 1, got {jobs}")
+    for run in runs:
+        if reason := foreign.unversioned(run):
+            raise AttnError(f"{reason}, and a sweep keeps its runs; give it a version")
 
 
 def sweep_away(pack: bool) -> None:
