@@ -14,6 +14,18 @@ STORIES = """1 Mary moved to the bathroom.
 2 Where is Sandra? \tgarden\t1
 """
 
+CLOZE = """@placeholder met @entity1 in @entity4
+@entity7
+( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .
+@entity1:Ann B.
+@entity7:Cee
+
+who saw @placeholder ?
+@entity2
+nobody saw @entity2 but @entity4
+@entity2:Dee
+"""
+
 
 def tar(members: dict[str, str | bytes]) -> bytes:
     packed = io.BytesIO()
@@ -23,6 +35,17 @@ def tar(members: dict[str, str | bytes]) -> bytes:
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def special(name: str, kind: bytes, target: str = "") -> bytes:
+    """A .tar.gz of one member that is no plain file: kind is its type, target where it leads."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo(name)
+        info.type = kind
+        info.linkname = target
+        archive.addfile(info)
     return packed.getvalue()
 
 

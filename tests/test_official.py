@@ -1,105 +1,68 @@
 """Readers of the official archives, each on a small archive in the official layout; download and checksum."""
 
 import hashlib
+import tarfile
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from conftest import refused
-from official_archives import STORIES, TREES, pair, reviews, snli, tar
+from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, special, tar, zipped
 
 from attn_lab.data import encode, files, official
-from attn_lab.data.catalogue import Source
+from attn_lab.data.catalogue import SOURCES, Source
 from attn_lab.data.tables import read
 from attn_lab.runs import store
 
 pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 
-POSTS = tar(
-    {
+
+def test_sst_trees(offer):
+    offer("sst", TREES)
+    told = read("sst", "train").to_dict("list")  # neutral is out
+    assert told == {"text": ["It 's lovely .", "Bad -LRB- 1\\/2 -RRB-"], "label": [1, 0]}
+    assert read("sst", "test").values.tolist() == [["Poor .", 0]]
+
+
+def test_newsgroups_in_loader_order(offer):
+    posts = {
         "20news-bydate-train/rec.sport.hockey/53000": "H: x\n\nGoal\xe9!".encode("latin-1"),
         "20news-bydate-train/rec.sport.baseball/9000": b"H: x\n\nnine",
         "20news-bydate-train/rec.sport.baseball/10000": b"H: x\n\nten",
         "20news-bydate-test/alt.atheism/1": b"H: x\n\nno",
     }
-)
-FILMS = tar(
-    {
+    offer("20newsgroups", tar(posts))
+    table = read("20news", "train")
+    assert table["doc_id"].tolist() == ["10000", "9000", "53000"]  # file names sort as text
+    assert table["text"].tolist() == ["H: x\n\nten", "H: x\n\nnine", "H: x\n\nGoalé!"]
+    assert table["label"].tolist() == [0, 0, 1] and read("20news", "test")["label"].tolist() == [0]
+
+
+def test_imdb(offer):
+    reviews = {
         "aclImdb/train/pos/0_9.txt": "Great<br />film",
         "aclImdb/train/neg/10_2.txt": "Bad",
         "aclImdb/train/unsup/5_0.txt": "left out",
         "aclImdb/train/labeledBow.feat": "9 0:1",
         "aclImdb/test/neg/0_1.txt": "Dire",
     }
-)
-NEWS = b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n'
-TASKS = tar(
-    {
-        f"tasks_1-20_v1-2/en-10k/qa{task}_{split}.txt": STORIES
-        for task in ("1_single-supporting-fact", "2_two-supporting-facts", "3_three-supporting-facts")
-        for split in ("train", "test")
-    }
-)
-FIRST = "Mary moved to the bathroom.\nJohn got the milk there."
-ASKED = [
-    [FIRST, "Where is Mary?", "bathroom", "en-10k"],
-    [f"{FIRST}\nJohn went to the hall.", "Where is the milk?", "hall", "en-10k"],
-    ["Sandra moved to the garden.", "Where is Sandra?", "garden", "en-10k"],
-]
-PAIRS = snli(
-    train=pair("A man runs.", "He moves.", "entailment")
-    + pair("A man.", "A dog.", "-")
-    + pair("A cat.", "x", "neutral"),
-    dev=pair("Café", "Bar", "contradiction"),
-    test=pair("A", "B", "neutral"),
-)
-
-TABLES = [  # source, its file, corpus, split, the table's rows
-    ("sst", TREES, "sst", "train", [["It 's lovely .", 1], ["Bad -LRB- 1\\/2 -RRB-", 0]]),  # neutral is out
-    ("sst", TREES, "sst", "test", [["Poor .", 0]]),
-    (
-        "20newsgroups",
-        POSTS,
-        "20news",
-        "train",  # file names sort as text
-        [
-            ["H: x\n\nten", 0, "rec.sport.baseball", "10000"],
-            ["H: x\n\nnine", 0, "rec.sport.baseball", "9000"],
-            ["H: x\n\nGoalé!", 1, "rec.sport.hockey", "53000"],
-        ],
-    ),
-    ("20newsgroups", POSTS, "20news", "test", [["H: x\n\nno", 0, "alt.atheism", "1"]]),
-    ("imdb", FILMS, "imdb", "train", [["Bad", 0, "neg", "10_2", 2], ["Great<br />film", 1, "pos", "0_9", 9]]),
-    ("imdb", FILMS, "imdb", "test", [["Dire", 0, "neg", "0_1", 1]]),
-    (
-        "ag_news_train",
-        NEWS,
-        "agnews",
-        "train",
-        [
-            ['Wall "St." Bears, \\bulls', 2, 'Wall "St."', "Bears, \\bulls"],
-            ["World Talks\nresume", 0, "World", "Talks\nresume"],
-        ],
-    ),
-    ("ag_news_train", NEWS, "agnews", "test", [["Chip Fast", 3, "Chip", "Fast"]]),
-    *(("babi", TASKS, f"babi_{task}", "train", ASKED) for task in (1, 2, 3)),
-    ("snli", PAIRS, "snli", "train", [["A man runs.", "He moves.", "entailment"], ["A cat.", "x", "neutral"]]),
-    ("snli", PAIRS, "snli", "dev", [["Café", "Bar", "contradiction"]]),
-]
+    offer("imdb", tar(reviews))
+    bad, great = ["Bad", 0, "neg", "10_2", 2], ["Great<br />film", 1, "pos", "0_9", 9]
+    assert read("imdb", "train").values.tolist() == [bad, great]
+    assert read("imdb", "test").values.tolist() == [["Dire", 0, "neg", "0_1", 1]]
 
 
-@pytest.mark.parametrize(("source", "archive", "corpus", "split", "rows"), TABLES)
-def test_official_files_become_tables(offer, source, archive, corpus, split, rows):
+def test_ag_news(offer):
+    offer("ag_news_train", b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n')
     offer("ag_news_test", b'"4","Chip","Fast"\n')
-    offer(source, archive)
-    assert read(corpus, split).values.tolist() == rows
-
-
-def test_snli_pairs_become_arrays(offer):
-    offer("snli", PAIRS)
-    encoded = encode("snli")
-    assert encoded.splits["train"].labels.tolist() == [2, 0]
-    assert len(encoded.splits["test"].queries) == 1
+    assert read("agnews", "train").to_dict("list") == {
+        "text": ['Wall "St." Bears, \\bulls', "World Talks\nresume"],
+        "label": [2, 0],
+        "title": ['Wall "St."', "World"],
+        "description": ["Bears, \\bulls", "Talks\nresume"],
+    }
+    assert read("agnews", "test").values.tolist() == [["Chip Fast", 3, "Chip", "Fast"]]
 
 
 SETS = [
@@ -121,13 +84,48 @@ def test_review_archives_become_tables_and_arrays(offer, name, corpus, folder, c
     assert "\\n" not in encoded.vocabulary and '"' in encoded.vocabulary
 
 
-def test_without_a_sound_file_one_line_names_three_ways(offer):
-    archive = offer("sst", TREES)
-    archive.write_bytes(TREES[:-1])
-    ways = f"Three ways: set ATTN_DATA.*put {archive.name} into .*in place of.*the download$"
-    with refused(f"no data for corpus 'sst': .*{ways}"):
-        read("sst", "train")
-    assert not (files.cache_folder() / "tables").exists()
+BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
+WHOLE = tar({f"cnn/{split}.txt": CLOZE for split in ("train", "dev", "test")})
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    {
+        "truncated": (WHOLE[: len(WHOLE) * 2 // 3], "end-of-stream marker"),
+        "no archive": (b"<html>", "Not a gzipped file"),
+        "another layout": (tar({"other/file": "text"}), "No such file"),
+        **{block: (tar({"cnn/train.txt": f"{CLOZE}\n\n{block}\n\n"}), BLOCK) for block in ("alone", "q\nnobody\np")},
+    }.values(),
+)
+def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
+    archive = offer("cnn", data)
+    with refused(f"'cnn': .*{told}.*Three ways: set ATTN_DATA.*put {archive.name} into .*in place of.*the download$"):
+        read("cnn", "train")
+    assert not (files.cache_folder() / "tables" / "cnn").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "archive"),
+    [
+        ("cnn", tar({"cnn/train.txt": "0" * 50_000})),
+        ("cnn", tar({"0" * 50_000: "a header that is too long"})),
+        ("sst", zipped({"trees/train.txt": "0" * 50_000})),
+        ("cnn", tar({"../outside": "text"})),
+        ("cnn", tar({"/tmp/outside": "text"})),
+        ("cnn", special("cnn", tarfile.SYMTYPE, "/tmp")),
+        ("cnn", special("cnn", tarfile.LNKTYPE, "../cnn.tar.gz")),
+        ("cnn", special("cnn", tarfile.FIFOTYPE)),
+        ("cnn", special("cnn", tarfile.CHRTYPE)),
+        ("cnn", special("cnn", tarfile.GNUTYPE_SPARSE)),
+    ],
+    ids=["tar", "header", "zip", "outside", "absolute", "link", "hard link", "pipe", "device", "sparse"],
+)
+def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(offer, monkeypatch, name, archive):
+    monkeypatch.setattr(official, "ALWAYS_UNPACKED", 40_000)
+    path = offer(name, archive)
+    with refused("more than 40,000 bytes|outside"):
+        read(name, "train")
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
@@ -137,16 +135,77 @@ def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
     def die(self, *_):
         raise Killed
 
-    path = offer("sst", TREES)
+    path = offer("cnn", WHOLE)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(official.TemporaryDirectory, "cleanup", lambda self: self._finalizer.detach())
-        patched.setattr(official, "READERS", official.READERS | {"sst": die})
-        read("sst", "train")
+        patched.setattr(official, "READERS", official.READERS | {"cnn": die})
+        read("cnn", "train")
     (left,) = [each for each in path.parent.iterdir() if each != path]
     assert left.is_dir() and list(left.rglob("train.txt"))
     monkeypatch.setattr(store.psutil, "pid_exists", lambda number: False)
     store.sweep_away(files.cache_folder())
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys):
+    offer("cnn", WHOLE)
+    read("cnn", "dev")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setitem(SOURCES, "cnn", replace(SOURCES["cnn"], checksum=None))
+    (files.cache_folder() / "tables").rename(files.cache_folder() / "others")
+    read("cnn", "dev")
+    (warning,) = capsys.readouterr().err.splitlines()
+    assert "cnn.tar.gz" in warning and "checksum" in warning and "http:" in warning
+
+
+def test_babi(offer):
+    names = {1: "qa1_single-supporting-fact", 2: "qa2_two-supporting-facts", 3: "qa3_three-supporting-facts"}
+    files = {f"tasks_1-20_v1-2/en-10k/{n}_{s}.txt": STORIES for n in names.values() for s in ("train", "test")}
+    offer("babi", tar(files))
+    for task in names:
+        table = read(f"babi_{task}", "train")
+        assert table["passage"].tolist() == [
+            "Mary moved to the bathroom.\nJohn got the milk there.",
+            "Mary moved to the bathroom.\nJohn got the milk there.\nJohn went to the hall.",
+            "Sandra moved to the garden.",
+        ]
+        assert table["question"].tolist() == ["Where is Mary?", "Where is the milk?", "Where is Sandra?"]
+        assert set(table["source"]) == {"en-10k"}
+
+
+def test_snli_drops_pairs_without_a_gold_label(offer):
+    train = pair("A man runs.", "He moves.", "entailment") + pair("A man.", "A dog.", "-")
+    train += pair("A cat.", "x", "neutral")
+    offer("snli", snli(train=train, dev=pair("Café", "Bar", "contradiction"), test=pair("A", "B", "neutral")))
+    table = read("snli", "train")
+    assert table.columns.tolist() == ["premise", "hypothesis", "label"]
+    assert table.values.tolist() == [["A man runs.", "He moves.", "entailment"], ["A cat.", "x", "neutral"]]
+    assert read("snli", "dev").values.tolist() == [["Café", "Bar", "contradiction"]]
+    encoded = encode("snli")
+    assert encoded.splits["train"].labels.tolist() == [2, 0] and len(encoded.splits["test"].queries) == 1
+
+
+def test_cnn_blocks(offer):
+    other = "where is @placeholder\n@entity9\n@entity9 is near @entity4\n@entity9:Ef\n"
+    offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}))
+    table = read("cnn", "train")
+    assert table.values.tolist() == [
+        [
+            "( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
+            "@placeholder met @entity1 in @entity4",
+            "@entity7",
+        ],
+        ["nobody saw @entity2 but @entity4", "who saw @placeholder ?", "@entity2"],
+    ]
+    encoded = encode("cnn")
+    assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
+    assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
+    test = encoded.splits["test"]
+    assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [3, 1]  # @entity9 is in no training passage
+    assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
+    counts = encoded.statistics["splits"]
+    assert [counts[split]["dropped_answer"] for split in ("train", "test")] == [0, 1]
+    assert counts["test"]["dropped_length"] == 0
 
 
 # --- download -------------------------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ WIEGREFFE, SERRANO = "wiegreffe_pinter_2019", "serrano-smith-2019"
 
 @dataclass(frozen=True)
 class Source:
-    """One official file. checksum: 'sha256:…' or 'md5:…', as well-known loaders publish it."""
+    """One official file. checksum: 'sha256:…' or 'md5:…', as well-known loaders publish it; None where nobody does."""
 
     file: str
     url: str
-    checksum: str
+    checksum: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
 """The official archives of the data sets: downloaded with checksum, unpacked while they are read.
 
 Every reader takes the folder with the unpacked files and a split and returns the table in the form of the Parquet files
-under $ATTN_DATA. A file whose checksum fits is the official one to the byte, so nothing in it is checked.
+under $ATTN_DATA. A file whose checksum fits is the official one to the byte, so of lines only those of CNN are checked.
 """
 
 import csv
+import gzip
 import io
 import re
+import tarfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
-from shutil import unpack_archive
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -78,14 +81,45 @@ def fetch(source: Source, folder: Path) -> Path:
 
 
 def read(entry: Corpus, sources: list[Source], downloads: Path) -> dict[str, pandas.DataFrame]:
-    """split -> table of a data set from its official files. Errors as of `fetch`."""
+    """split -> table of a data set from its official files. Errors as of `fetch` and `unpack`."""
     archives = [fetch(source, downloads) for source in sources]
     with TemporaryDirectory(prefix=half_written(), dir=downloads) as folder:
         for path in archives:
             if path.suffix != ".csv":  # those are read where they lie
-                unpack_archive(path, folder)
+                unpack(path, Path(folder))
         reader = READERS[str(entry.folder)]
         return {split: reader(Path(folder), split) for split in entry.files}
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """A .zip or .tar.gz into a folder, nothing outside it. OSError, EOFError, ValueError or zlib.error for an archive
+    that is damaged, leads outside, or holds more than an official one may."""
+    try:
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                limited(path).count(sum(member.file_size for member in archive.infolist()))
+                archive.extractall(folder)  # drops what leads outside, and knows no links
+        else:
+            with gzip.open(path) as packed:
+                unpack_tar(limited(path, packed), folder.resolve())
+    except (tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path.name} is no sound archive: {error}") from error
+
+
+def unpack_tar(packed: Limited, folder: Path) -> None:
+    """The files of a .tar into a folder, one by one: `extractall` has its filter from Python 3.11.4 on only.
+
+    ValueError for a name that leads outside, a link, a device, and a sparse file, which has no bound.
+    """
+    with tarfile.open(fileobj=packed, mode="r|") as archive:
+        for member in archive:
+            if member.isdir():
+                continue
+            path = (folder / member.name).resolve()
+            if not member.isfile() or member.issparse() or not path.is_relative_to(folder):
+                raise ValueError(f"{packed.name} holds '{member.name}', which is no plain file or leads outside")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            archive.makefile(member, path)
 
 
 def _sst(folder: Path, split: str) -> pandas.DataFrame:
@@ -171,6 +205,21 @@ def _snli(folder: Path, split: str) -> pandas.DataFrame:
     return pairs[pairs["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
 
 
+def _cnn(folder: Path, split: str) -> pandas.DataFrame:
+    """``cnn/{train,dev,test}.txt``, blocks between empty lines: question, answer, passage, then one entity a line ->
+    passage, question, answer. The form that Danqi Chen made and J&W took."""
+    rows: list[tuple[str, str, str]] = []
+    with open(folder / f"cnn/{split}.txt", encoding="utf-8") as file:
+        for filled, lines in groupby(map(str.strip, file), key=bool):
+            if filled:
+                block = list(lines)
+                if len(block) < 3 or not re.fullmatch(r"@entity\S*", block[1]):
+                    raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
+                question, answer, passage = block[:3]
+                rows.append((passage, question, answer))
+    return pandas.DataFrame(rows, columns=["passage", "question", "answer"])
+
+
 READERS: dict[str, Callable[[Path, str], pandas.DataFrame]] = {
     "sst": _sst,
     "20newsgroups": _newsgroups,
@@ -180,6 +229,7 @@ READERS: dict[str, Callable[[Path, str], pandas.DataFrame]] = {
     "babi_2": partial(_babi, 2),
     "babi_3": partial(_babi, 3),
     "snli": _snli,
+    "cnn": _cnn,
     "amazon_review_full": _reviews,
     "yelp_review_full": _reviews,
     "yahoo_answers": _reviews,

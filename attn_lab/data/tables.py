@@ -346,12 +346,19 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
     wanted = f"set ATTN_DATA to a folder with {entry.folder}/{entry.files[0]}.parquet"
     data = data_folder()
     searched = f"; ATTN_DATA is {data} and has no folder '{entry.folder}'" if data else ""
-    if not entry.sources:  # none with a checksum, or registered by the user
+    if not entry.sources:  # registered by the user
         raise AttnError(f"no data for corpus '{entry.name}': {wanted}{searched}")
     sources = [catalogue.SOURCES[name] for name in entry.sources]
+    for source in sources:
+        if source.checksum is None:
+            say(
+                f"nobody publishes a checksum of {source.file}, so nothing tells whether the one that is read is the "
+                f"official one or was changed on the way ({source.url.partition('/')[0]}); trust it "
+                "accordingly"
+            )
     try:
         tables = official.read(entry, sources, downloads)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         names = ", ".join(source.file for source in sources)
         raise AttnError(
             f"no data for corpus '{entry.name}': {one_line(error)}{searched}. Three ways: {wanted}; put {names} into "
