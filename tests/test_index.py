@@ -301,3 +301,17 @@ def test_a_parameter_stands_beside_its_measure():
 def test_of_a_measure_with_and_without_parameters_those_without_are_meant():
     rows = first_numbers("single_state_agreement", "mean", corpus="sst", encoder="minilm", source="archive")
     assert set(rows["parameter"]) == {""} and rows["epsilon"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("echo", "single_state_agreement"),
+        ("flat_flips", "flips_under_uniform"),
+        ("moved_bayes", "change_bayes"),
+        ("jsd_exact@0.05", "jsd_exact epsilon=0.05"),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one(old, new):
+    with refused(f"'{new}'"):
+        first_numbers(old)

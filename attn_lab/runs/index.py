@@ -44,6 +44,10 @@ Names = str | Iterable[str]
 MEANINGS = Path(__file__).with_name("measures.yml")
 
 
+RENAMED = {"flat_flips": "flips_under_uniform", "echo": "single_state_agreement", "locked": "attention_invariant"}
+RENAMED |= {"moved": "change", "names": "top1", "far": "adversarial", "flat": "uniform", "stranger": "other_text"}
+"""Measures, and words of measures, that had other names until 0.2; for one release they are refused by the new one."""
+
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
@@ -160,7 +164,12 @@ def with_parameters(rows: pd.DataFrame) -> pd.DataFrame:
 def _check_names(column: str, wanted: Names, stored: set[str]) -> None:
     """AttnError for a measure or statistic that no run has. stored: those of the runs at hand."""
     for name in _several(wanted):
+        if "@" in name:
+            raise AttnError(f"'{name}' has its parameter beside it now, as in 'jsd_exact epsilon=0.05'")
         if name.partition(" ")[0] not in stored and name not in has(column):
+            new = RENAMED.get(name, "_".join(RENAMED.get(word, word) for word in str(name).split("_")))
+            if new in has(column):
+                raise AttnError(f"the {column} '{name}' is called '{new}' now")
             near = ", ".join(get_close_matches(name, has(column), n=3)) or "`python -m attn_core numbers --list`"
             raise AttnError(f"no stored run has the {column} '{name}'; near: {near}")
 
