@@ -37,7 +37,7 @@ Predicted on 2026-11-28 at 10:18, before any of it was run here. Known before: a
 8. Equal confidence on SST: fine-tuned MiniLM at the confidence of the downloaded one .75 to .85 of agreement, the
    latter at its own .66 to .76: less, and the interval of the difference clear of 0. The other way too few texts.
 
-Predicted on 2026-11-28 at 14:05, before any of it was run here. Known before: all that stands under Afterwards of 1 to
+Predicted on 2026-11-28 at 13:58, before any of it was run here. Known before: all that stands under Afterwards of 1 to
 8; of the BiLSTM with uniform weights, nothing.
 9. Gradients at strength .8, without context: told beside the same permuted in .52 to .62 with weights on the word, in
    .1 to .4 with the model's own.
@@ -69,6 +69,7 @@ was run.
 sure as the fine-tuned one, and agree in .78.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -76,12 +77,18 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 
 from attn_book.verdict import BAD, CORPORA, made, prices, scores_of, tables_of, won
+from attn_core.documents import Documents
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.traces import Traces, maxima, totals
-from attn_core.tracing import trace
+from attn_core.measures import seed_interval
+from attn_core.models.classifier import Classifier, real_tokens
+from attn_core.traces import Traces, maxima, softmax, totals
+from attn_core.tracing import inputs, trace
 from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.data.pieces import OWN
@@ -91,7 +98,7 @@ from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.more.known import TESTS, TOP, weighed
 from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import foreign, index
-from attn_lab.runs.compute import inputs_of, model_of
+from attn_lab.runs.compute import inputs_of, model_of, reduced, weights_of
 from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared, stable, told
@@ -149,8 +156,14 @@ def traced(run: Run) -> tuple[Traces, np.ndarray]:
 
 def on_word(traces: Traces, planted: np.ndarray) -> Traces:
     """The weights that read the planted word: TOP there, the rest spread evenly."""
-    below = -np.log(TOP / (1 - TOP) * np.maximum(traces.lengths - 1, 1))
-    return weighed(traces, np.where(planted, 0.0, below[traces.owner]))
+    return weighed(traces, planted_scores(planted, traces.offsets))
+
+
+def planted_scores(planted: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Scores (T,) of these weights."""
+    lengths = np.diff(offsets)
+    below = -np.log(TOP / (1 - TOP) * np.maximum(lengths - 1, 1))
+    return np.where(planted, 0.0, np.repeat(below, lengths))
 
 
 def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
@@ -224,14 +237,100 @@ def of_scores(strength: float) -> Iterator[dict]:
         ],
         "hard to move": [prices(run)],
     }
-    named = {
-        "strength": strength,
-        "encoder": "average",
-        "weights": "planted word",
-        "statistic": "beside",
-    }
+    yield from of_pairs(pairs, strength=strength, encoder="average", weights="planted word")
+
+
+def of_pairs(pairs: dict[str, list], **named) -> Iterator[dict]:
     for name, value in won(pairs).items():
-        yield named | {"measure": name, "value": value, "n_seeds": len(FIVE)}
+        yield named | {
+            "measure": name,
+            "statistic": "beside",
+            "value": value,
+            "n_seeds": len(FIVE),
+        }
+
+
+def of_uniform(strength: float) -> Iterator[dict]:
+    """What a BiLSTM's scores gain by attention over uniform weights, trained so."""
+    run = partial(made, NAME, {"strength": strength}, encoder="lstm")
+    for score in ("f1", "auc"):
+        gain = scores_of(run, score) - scores_of(run, score, attention="uniform")
+        low, high = seed_interval(gain)
+        yield {
+            "strength": strength,
+            "encoder": "lstm",
+            "weights": "own",
+            "measure": "necessary",
+            "statistic": score,
+            "value": gain.mean(),
+            "low": low,
+            "high": high,
+            "n_seeds": len(gain),
+        }
+
+
+HEADED = {"necessary": -1, "guide": 0}
+"""Test -> whose states a head on MiniLM reads: of the last layer, of the embedding, where each piece stands alone."""
+
+
+def of_pieces(strength: float) -> Iterator[dict]:
+    """Two tests of scores in MiniLM as downloaded: F1 of a regression on a text's mean state, under a head's own
+    weights and under those on the planted piece, beside the same permuted and beside a head's that learned nothing."""
+    head = partial(Run, NAME, "minilm", options=(("strength", strength),), **FROZEN["minilm"])
+    data = reduced(inputs_of(head())[0], FEW)
+    parts = [data.splits[name] for name in ("train", "test")]
+    offsets = np.cumsum([0, *np.concatenate([part.lengths - 2 for part in parts])])
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    words = np.concatenate([part.ids[part.inner] for part in parts])
+    planted = np.isin(words, np.flatnonzero(np.isin(data.vocabulary, WORDS)))
+    levels = [levels_of(trained_head(head()), part) for part in parts]
+    states = {
+        test: np.concatenate([part[level] for part in levels]) for test, level in HEADED.items()
+    }
+    f1 = defaultdict(list)
+    for seed in FIVE:
+        scores = {"planted word": planted_scores(planted, offsets)}
+        for kind, epochs in (("own", None), ("untrained", 0)):
+            scores[kind] = scores_in(
+                trained_head(head(seed=seed, epochs=epochs)), states["necessary"]
+            )
+        order = np.lexsort((np.random.default_rng(seed).random(len(owner)), owner))
+        scores |= {f"{kind} permuted": scores[kind][order] for kind in ("own", "planted word")}
+        for kind, test in product(scores, HEADED):
+            means = totals(softmax(scores[kind], offsets) * states[test].T, offsets).T
+            f1[test, kind].append(f1_of(means, *parts))
+    for test, weights in product(HEADED, ("own", "planted word")):
+        good = np.array(f1[test, weights])
+        bad = [np.array(f1[test, kind]) for kind in (f"{weights} permuted", "untrained")]
+        pairs = {test: [(good, each) for each in bad]}
+        yield from of_pairs(pairs, strength=strength, encoder="minilm", weights=weights)
+
+
+def trained_head(run: Run) -> Classifier:
+    weights_of(run, progress=False)
+    return model_of(run)
+
+
+@torch.no_grad()
+def levels_of(model: Classifier, documents: Documents) -> list[np.ndarray]:
+    """States (T, H) of texts' pieces in MiniLM, after the embedding and after the last layer."""
+    read = []
+    for rows in np.array_split(np.arange(len(documents)), 1 + len(documents) // 64):
+        tokens = inputs(model, documents, rows)
+        first, *_, last = model.encoder.frozen.levels(**tokens)
+        read.append([level[real_tokens(**tokens)] for level in (first, last)])
+    return [torch.cat(level).numpy() for level in zip(*read, strict=True)]
+
+
+@torch.no_grad()
+def scores_in(model: Classifier, states: np.ndarray) -> np.ndarray:
+    """A head's scores (T,) of states of its layer."""
+    return model.attention(torch.from_numpy(states) / model.encoder.scale).numpy()
+
+
+def f1_of(means: np.ndarray, train: Documents, test: Documents) -> float:
+    fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
+    return f1_score(test.labels, fitted.predict(means[len(train) :]))
 
 
 def frozen() -> Iterator[dict]:
@@ -337,8 +436,11 @@ def planted_words() -> Iterator[dict]:
             [pd.Series([*map(" ".join, part.lists)], part.doc_ids) for part in splits]
         )
         yield from of_encoder(strength, encoder)
+        if encoder == "minilm":
+            yield from of_pieces(strength)
     for strength in STRENGTHS:
         yield from of_scores(strength)
+        yield from of_uniform(strength)
 
 
 def write(*asked: str) -> None:
