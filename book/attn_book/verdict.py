@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -18,7 +19,7 @@ from attn_book.scorecard import FEWEST, p_of, scorecard
 from attn_book.words import SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
-from attn_lab import Run, numbers, obtain, over_seeds
+from attn_lab import Run, obtain, over_seeds
 from attn_lab.more.known import better
 from attn_lab.runs import index, store
 from attn_lab.runs.run import SEEDS
@@ -98,23 +99,17 @@ def neighbours() -> pd.DataFrame:
     """What the verdict counts of texts, under the model's own weights, the same permuted, and each oracle attention.
 
     Columns corpus, test, kind (own, permuted, leverage, decision, deletion), value, low, high (over seeds and texts),
-    documents, n_seeds. Of BiLSTMs; gradients: of the models without context.
+    documents, n_seeds. Of BiLSTMs; gradients, but for the own: of the models without context.
     """
     rows = []
-    for test, columns in COUNTS.items():
-        encoder = "average" if test == "gradients" else "lstm"
-        for corpus in CORPORA:
-            tables = tables_of(
-                corpus,
-                encoder,
-                "against" if test == "stable" else "documents",
-            )
-            for kind, count in columns.items():
-                values = [count(table) for table in tables]
-                if values:
-                    low, high = crossed_interval(np.array(values))
-                    size = len(values[0]), len(values)
-                    rows.append((corpus, test, kind, np.mean(values), low, high, *size))
+    asked = [(test, kind) for test, columns in COUNTS.items() for kind in columns]
+    for (test, kind), corpus in product(asked, CORPORA):
+        encoder = "average" if test == "gradients" and kind != "own" else "lstm"
+        layer = "against" if test == "stable" else "documents"
+        values = np.array([COUNTS[test][kind](table) for table in tables_of(corpus, encoder, layer)])
+        if len(values):
+            n_seeds, documents = values.shape
+            rows.append((corpus, test, kind, values.mean(), *crossed_interval(values), documents, n_seeds))
     names = ["corpus", "test", "kind", "value", "low", "high", "documents", "n_seeds"]
     return pd.DataFrame(rows, columns=names)
 
@@ -189,9 +184,9 @@ COUNTS = {
         column("permuted_tau"),
         lambda kind: column(f"{kind}_tau"),
     ),
+    "single_state_agreement": {"own": column("single_state_agreement")},
 }
-"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py). Gradients: of the model
-without context, the controls of the BiLSTM."""
+"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py)."""
 
 
 # ---- the claims ------------------------------------------------------------------------------------------------------
@@ -229,7 +224,7 @@ def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
     means = over_seeds(rows, "corpus")
     texts = rows.groupby("corpus")["texts"].min() if "texts" in rows else test_sizes()
     documents = means["corpus"].map(texts)
-    of = documents.map("{:,} texts, ".format) + means["n_seeds"].astype(str) + " seeds"
+    of = documents.map("{:,} texts, over ".format) + means["n_seeds"].astype(str) + " seeds"
     return means.assign(claim=claim, kind=kind, documents=documents, of=of)
 
 
@@ -249,21 +244,12 @@ def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = 
 
 
 def of_own() -> list[pd.DataFrame]:
-    """What five trainings give on whole test sets."""
-    compared = measured("compared.csv.xz").query("level == 'state' and measure == 'attention' and other == 'deletion'")
-    asked = {
-        "gradients": numbers("tau_attention_gradient", "mean", **OWN),
-        "permutation": numbers("median_change", "share_below_0.1", **OWN),
-        "adversaries": numbers("jsd_exact epsilon=0.05", "share_above_0.4", **OWN),
-        "single_state_agreement": numbers("single_state_agreement", "mean", **OWN),
-        "names": compared.query("statistic == 'top1' and encoder == 'lstm'"),
-    }
+    """What five trainings score on whole test sets."""
     scores = derived.guided_scores(list(CORPORA))
     led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
     flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
     away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
     return [
-        *(of_claim(claim, rows) for claim, rows in asked.items()),
         of_score("necessary", gaps),
         of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
         of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
@@ -312,7 +298,7 @@ def of_cost() -> pd.DataFrame:
 def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
-    own = own.rename(columns={"ours": "mean"}).assign(kind="own", of="all test texts, 5 seeds")
+    own = own.rename(columns={"ours": "mean"}).assign(kind="own", of="all test texts, over 5 seeds")
     own["documents"] = own["corpus"].map(test_sizes())
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
@@ -325,13 +311,14 @@ def of_serrano() -> list[pd.DataFrame]:
 
 
 def of_neighbours() -> pd.DataFrame:
-    """Permuted weights and oracle attention, whole test sets."""
+    """What is counted of single texts: intervals over these and seeds."""
     rows = neighbours().rename(columns={"test": "claim", "value": "mean"})
-    context = np.where(rows["claim"] == "gradients", ", no context", "")
-    rows["of"] = rows["documents"].map("{:,} texts, ".format) + rows["n_seeds"].astype(str) + " seeds" + context
-    stable = rows["claim"] == "stable"  # each seed beside the first
-    rows.loc[stable, "n_seeds"] += 1
-    return rows[(rows["kind"] != "own") | stable]
+    context = np.where((rows["claim"] == "gradients") & (rows["kind"] != "own"), ", no context", "")
+    rows["of"] = (
+        "over " + rows["documents"].map("{:,} texts and ".format) + rows["n_seeds"].astype(str) + " seeds" + context
+    )
+    rows.loc[rows["claim"] == "stable", "n_seeds"] += 1  # each seed beside the first
+    return rows
 
 
 def of_planted() -> list[pd.DataFrame]:
@@ -342,7 +329,8 @@ def of_planted() -> list[pd.DataFrame]:
 
         def gain(score: str, fields: dict = fields) -> pd.DataFrame:
             values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
-            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values})
+            texts = PLANTED["n_test"]
+            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": texts})
 
         collected.append(of_score("necessary", gain, kind))
     return [*collected, collected[0].assign(claim="guide")]
