@@ -20,7 +20,7 @@ from attn_book.words import SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
 from attn_lab import Run, obtain, over_seeds
-from attn_lab.more.known import better
+from attn_lab.more.known import GOOD, better
 from attn_lab.runs import index, store
 from attn_lab.runs.run import SEEDS
 
@@ -149,13 +149,7 @@ def column(name: str) -> Count:
 
 def of_kinds(own: Count, permuted: Count, oracle: Callable[[str], Count]) -> dict[str, Count]:
     """What is counted under each kind of weights."""
-    return {
-        "own": own,
-        "permuted": permuted,
-        "leverage": oracle("leverage"),
-        "decision": oracle("decision"),
-        "deletion": oracle("deletion"),
-    }
+    return {"own": own, "permuted": permuted} | {kind: oracle(kind) for kind in GOOD}
 
 
 COUNTS = {
@@ -200,7 +194,7 @@ KINDS = {"own": "own", "permuted": "permuted"}
 @cache
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
-    corpus, mean, low, high, n_seeds, documents, of (these in words)."""
+    column (own, permuted, oracle), corpus, mean, low, high, n_seeds, documents, of (these in words)."""
     collected = pd.concat(
         [
             *of_own(),
@@ -211,11 +205,8 @@ def cells() -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    return collected.sort_values(
-        "corpus",
-        kind="stable",
-        key=lambda names: names.map(list(SETS).index),
-    )
+    collected["column"] = collected["kind"].map(KINDS).fillna("oracle")
+    return collected.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
 
 
 def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
@@ -323,17 +314,15 @@ def of_neighbours() -> pd.DataFrame:
 
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
-    collected = []
-    kinds: dict[str, dict[str, Any]] = {"planted": {}, "permuted": {"guide": "permuted"}}
-    for kind, fields in kinds.items():
 
-        def gain(score: str, fields: dict = fields) -> pd.DataFrame:
-            values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
-            texts = PLANTED["n_test"]
-            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": texts})
+    def gain(score: str, **fields) -> pd.DataFrame:
+        values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
+        texts = PLANTED["n_test"]
+        return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": texts})
 
-        collected.append(of_score("necessary", gain, kind))
-    return [*collected, collected[0].assign(claim="guide")]
+    learned = of_score("necessary", gain, "planted")
+    permuted = of_score("necessary", partial(gain, guide="permuted"), "permuted")
+    return [learned, permuted, learned.assign(claim="guide")]
 
 
 # ---- the rules -------------------------------------------------------------------------------------------------------
@@ -377,10 +366,8 @@ def agreed(words: pd.Series) -> str:
 
 def every_answer(rules: dict) -> pd.DataFrame:
     """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
-    collected = cells()
-    column = collected["kind"].map(KINDS).fillna("oracle")
     said = []
-    for (name, kind), rows in collected.groupby(["claim", column], sort=False):
+    for (name, kind), rows in cells().groupby(["claim", "column"], sort=False):
         words = answers(rows, CLAIMS[name], **rules)
         said += [(name, kind, corpus, word) for corpus, word in words.items()]
     return pd.DataFrame(said, columns=["claim", "column", "corpus", "word"])
@@ -478,8 +465,7 @@ def grid(
 def matrix(rules: dict) -> tuple[Any, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
     said = every_answer(rules)
-    collected = cells().assign(column=cells()["kind"].map(KINDS).fillna("oracle"))
-    said = said.merge(collected.groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
+    said = said.merge(cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
     claims, columns = list(CLAIMS), list(GROUPS)
     drawn: list[Cell] = []
@@ -538,21 +524,8 @@ def told() -> pd.DataFrame:
     words = words.query("encoder in ['lstm', 'average']").rename(
         columns={"strength": "good", "low": "least", "high": "most"}
     )
-    made_up = pd.DataFrame(
-        {
-            "measure": list(pairs_won()),
-            "good": "made",
-            "value": pairs_won().values(),
-        }
-    )
-    return pd.concat(
-        [
-            collected.rename(columns={"definition": "good"}),
-            words,
-            made_up,
-        ],
-        ignore_index=True,
-    )
+    made_up = pd.Series(pairs_won(), name="value").rename_axis("measure").reset_index().assign(good="made")
+    return pd.concat([collected.rename(columns={"definition": "good"}), words, made_up], ignore_index=True)
 
 
 @cache
@@ -640,26 +613,15 @@ def strata() -> tuple[Any, str]:
     turned = rows["test"] == "adversary"
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
     sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
-    for (test, title), pair in zip(STRATUM_TESTS.items(), panels, strict=True):
-        for axes, encoder in zip(pair, ("lstm", "average"), strict=True):
-            axes.axhline(0.5, color=figures.INK, lw=1)
-            for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
-                part = rows[(rows["test"] == test) & (rows["encoder"] == encoder) & (rows["corpus"] == corpus)]
-                x = part["x"] + 0.12 * (i - 1)
-                error = [
-                    part["value"] - part["low"],
-                    part["high"] - part["value"],
-                ]
-                axes.errorbar(
-                    x,
-                    part["value"],
-                    error,
-                    fmt=mark + "-",
-                    color=figures.COLOURS[encoder],
-                    ms=5,
-                    lw=1,
-                )
-        pair[0].set_title(title, loc="left")
+    for (test, encoder), axes in zip(product(STRATUM_TESTS, ("lstm", "average")), panels.flat, strict=True):
+        axes.axhline(0.5, color=figures.INK, lw=1)
+        for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
+            part = rows[(rows[["test", "encoder", "corpus"]] == [test, encoder, corpus]).all(axis=1)]
+            error = part["value"] - part["low"], part["high"] - part["value"]
+            look = {"fmt": mark + "-", "color": figures.COLOURS[encoder], "ms": 5, "lw": 1}
+            axes.errorbar(part["x"] + 0.12 * (i - 1), part["value"], error, **look)
+    for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
+        axes.set_title(title, loc="left")
     for mark, corpus in zip("osD^", CORPORA, strict=True):
         panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
     sheet.legend(loc="outside upper center", ncols=4)
