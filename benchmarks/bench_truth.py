@@ -71,6 +71,8 @@ sure as the fine-tuned one, and agree in .78.
 10. Weights on the piece: after the last layer in every pair: held; after the embedding in .80 at strength 1: failed, as
 two untrained heads' weights reach an F1 of 1, too; in every pair at .8: held. A trained head's own: 1 and .80 at
 strength 1: failed; at .8 .92 with both: held.
+Tried besides, cross-validated on the first 400 test sentences: the same at strength 1 (1 and .80) and after the embedding
+at .8 (1, own .80); after the last layer at .8 an untrained head's weights do as well, .40 of the pairs (F1 .73 and .73).
 """
 
 from collections.abc import Iterator
@@ -85,7 +87,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from attn_book.verdict import BAD, CORPORA, made, prices, scores_of, tables_of, won
-from attn_core.documents import Documents
+from attn_core.documents import Documents, Encoded
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.models.classifier import Classifier, real_tokens
@@ -152,8 +154,12 @@ def traced(run: Run) -> tuple[Traces, np.ndarray]:
     if run.layer >= 0:  # stored without deletions
         test = test.take(np.arange(TESTED))
         traces = trace(model_of(run), test, gradient=False)
-    words = test.ids[test.inner]
-    return traces, np.isin(words, np.flatnonzero(np.isin(data.vocabulary, WORDS)))
+    return traces, is_planted(data, test)
+
+
+def is_planted(data: Encoded, texts: Documents) -> np.ndarray:
+    """Which words (T,) are."""
+    return np.isin(texts.ids[texts.inner], np.flatnonzero(np.isin(data.vocabulary, WORDS)))
 
 
 def on_word(traces: Traces, planted: np.ndarray) -> Traces:
@@ -254,8 +260,7 @@ def of_pieces(strength: float) -> Iterator[dict]:
     head = partial(Run, NAME, "minilm", options=(("strength", strength),), **FROZEN["minilm"])
     data = reduced(inputs_of(head())[0], FEW)
     texts = data.splits["train"], data.splits["test"]
-    words = np.concatenate([part.ids[part.inner] for part in texts])
-    planted = np.isin(words, np.flatnonzero(np.isin(data.vocabulary, WORDS)))
+    planted = np.concatenate([is_planted(data, part) for part in texts])
     offsets = np.append(0, np.concatenate([part.lengths - 2 for part in texts]).cumsum())
     first, last = levels_of(trained_head(head()), texts)
     rows = []
