@@ -71,8 +71,9 @@ sure as the fine-tuned one, and agree in .78.
 10. Weights on the piece: after the last layer in every pair: held; after the embedding in .80 at strength 1: failed, as
 two untrained heads' weights reach an F1 of 1, too; in every pair at .8: held. A trained head's own: 1 and .80 at
 strength 1: failed; at .8 .92 with both: held.
-Tried besides, cross-validated on the first 400 test sentences: the same at strength 1 (1 and .80) and after the embedding
-at .8 (1, own .80); after the last layer at .8 an untrained head's weights do as well, .40 of the pairs (F1 .73 and .73).
+Tried besides, cross-validated on the first 400 test sentences: the same at strength 1 (1 and .80) and after the
+embedding at .8 (1, own .80); after the last layer at .8 an untrained head's weights do as well, .40 of the pairs (F1
+.73 and .73).
 """
 
 from collections.abc import Iterator

@@ -109,8 +109,18 @@ def neighbours() -> pd.DataFrame:
         values = np.array([COUNTS[test][kind](table) for table in tables_of(corpus, encoder, layer)])
         if len(values):
             n_seeds, documents = values.shape
-            rows.append((corpus, test, kind, values.mean(), *crossed_interval(values), documents, n_seeds))
-    names = ["corpus", "test", "kind", "value", "low", "high", "documents", "n_seeds"]
+            low, high = crossed_interval(values)
+            rows.append((corpus, test, kind, values.mean(), low, high, documents, n_seeds))
+    names = [
+        "corpus",
+        "test",
+        "kind",
+        "value",
+        "low",
+        "high",
+        "documents",
+        "n_seeds",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -149,7 +159,11 @@ def column(name: str) -> Count:
 
 def of_kinds(own: Count, permuted: Count, oracle: Callable[[str], Count]) -> dict[str, Count]:
     """What is counted under each kind of weights."""
-    return {"own": own, "permuted": permuted} | {kind: oracle(kind) for kind in GOOD}
+    given = {
+        "own": own,
+        "permuted": permuted,
+    }
+    return given | {kind: oracle(kind) for kind in GOOD}
 
 
 COUNTS = {
@@ -206,7 +220,11 @@ def cells() -> pd.DataFrame:
         ignore_index=True,
     )
     collected["column"] = collected["kind"].map(KINDS).fillna("oracle")
-    return collected.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
+    return collected.sort_values(
+        "corpus",
+        kind="stable",
+        key=lambda names: names.map(list(SETS).index),
+    )
 
 
 def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
@@ -318,7 +336,14 @@ def of_planted() -> list[pd.DataFrame]:
     def gain(score: str, **fields) -> pd.DataFrame:
         values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
         texts = PLANTED["n_test"]
-        return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": texts})
+        return pd.DataFrame(
+            {
+                "corpus": "planted",
+                "seed": SEEDS[:5],
+                "value": values,
+                "texts": texts,
+            }
+        )
 
     learned = of_score("necessary", gain, "planted")
     permuted = of_score("necessary", partial(gain, guide="permuted"), "permuted")
@@ -524,8 +549,17 @@ def told() -> pd.DataFrame:
     words = words.query("encoder in ['lstm', 'average']").rename(
         columns={"strength": "good", "low": "least", "high": "most"}
     )
-    made_up = pd.Series(pairs_won(), name="value").rename_axis("measure").reset_index().assign(good="made")
-    return pd.concat([collected.rename(columns={"definition": "good"}), words, made_up], ignore_index=True)
+    made_up = pd.Series(pairs_won(), name="value").rename_axis("measure")
+    made_up = made_up.reset_index().assign(good="made")
+    collected = collected.rename(columns={"definition": "good"})
+    return pd.concat(
+        [
+            collected,
+            words,
+            made_up,
+        ],
+        ignore_index=True,
+    )
 
 
 @cache
@@ -618,8 +652,15 @@ def strata() -> tuple[Any, str]:
         for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
             part = rows[(rows[["test", "encoder", "corpus"]] == [test, encoder, corpus]).all(axis=1)]
             error = part["value"] - part["low"], part["high"] - part["value"]
-            look = {"fmt": mark + "-", "color": figures.COLOURS[encoder], "ms": 5, "lw": 1}
-            axes.errorbar(part["x"] + 0.12 * (i - 1), part["value"], error, **look)
+            axes.errorbar(
+                part["x"] + 0.12 * (i - 1),
+                part["value"],
+                error,
+                fmt=mark + "-",
+                color=figures.COLOURS[encoder],
+                ms=5,
+                lw=1,
+            )
     for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
         axes.set_title(title, loc="left")
     for mark, corpus in zip("osD^", CORPORA, strict=True):
