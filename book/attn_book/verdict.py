@@ -159,11 +159,11 @@ def column(name: str) -> Count:
 
 def of_kinds(own: Count, permuted: Count, oracle: Callable[[str], Count]) -> dict[str, Count]:
     """What is counted under each kind of weights."""
-    given = {
+    counts = {
         "own": own,
         "permuted": permuted,
     }
-    return given | {kind: oracle(kind) for kind in GOOD}
+    return counts | {kind: oracle(kind) for kind in GOOD}
 
 
 COUNTS = {
