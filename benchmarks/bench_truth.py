@@ -242,7 +242,12 @@ def of_scores(strength: float) -> Iterator[dict]:
         ],
         "hard to move": [prices(run)],
     }
-    yield from of_pairs(pairs, strength=strength, encoder="average", weights="planted word")
+    yield from of_pairs(
+        pairs,
+        strength=strength,
+        encoder="average",
+        weights="planted word",
+    )
 
 
 def of_pairs(pairs: dict[str, list], **named) -> Iterator[dict]:
@@ -274,17 +279,30 @@ def of_pieces(strength: float) -> Iterator[dict]:
         for weights, test in product(good, ("necessary", "guide")):
             f1 = partial(f1_of, texts, offsets, last if test == "necessary" else first)
             permuted = good[weights][shuffled(offsets, seed)]
-            rows.append((weights, test, f1(good[weights]), f1(permuted), f1(untrained)))
-    table = pd.DataFrame(rows, columns=["weights", "test", "good", *BAD])
+            row = {
+                "weights": weights,
+                "test": test,
+                "good": f1(good[weights]),
+                "permuted": f1(permuted),
+                "untrained": f1(untrained),
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
     for (weights, test), part in table.groupby(["weights", "test"]):
         pairs = [(part["good"].to_numpy(), part[kind].to_numpy()) for kind in BAD]
-        yield from of_pairs({test: pairs}, strength=strength, encoder="minilm", weights=weights)
+        yield from of_pairs(
+            {test: pairs},
+            strength=strength,
+            encoder="minilm",
+            weights=weights,
+        )
 
 
 def shuffled(offsets: np.ndarray, seed: int) -> np.ndarray:
     """Places (T,) in a random order within each text."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.lexsort((np.random.default_rng(seed).random(len(owner)), owner))
+    key = np.random.default_rng(seed).random(len(owner))
+    return np.lexsort((key, owner))
 
 
 def trained_head(run: Run) -> Classifier:
@@ -316,7 +334,8 @@ def f1_of(
     states: np.ndarray,
     scores: np.ndarray,
 ) -> float:
-    means = totals(softmax(scores, offsets) * states.T, offsets).T
+    weights = softmax(scores, offsets)
+    means = totals(weights * states.T, offsets).T
     train, test = texts
     fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
     return f1_score(test.labels, fitted.predict(means[len(train) :]))

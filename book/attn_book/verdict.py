@@ -311,9 +311,9 @@ def of_cost() -> pd.DataFrame:
 
 def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
-    own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
-    own = own.rename(columns={"ours": "mean"}).assign(kind="own", documents=own["corpus"].map(test_sizes()))
-    own["of"] = own["documents"].map("{:,} texts, over 5 seeds".format)
+    judged = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
+    judged = judged.rename(columns={"ours": "mean"}).assign(kind="own", documents=judged["corpus"].map(test_sizes()))
+    judged["of"] = judged["documents"].map("{:,} texts, over 5 seeds".format)
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     controls = controls.assign(
@@ -326,7 +326,7 @@ def of_serrano() -> list[pd.DataFrame]:
         for name in controls["corpus"].unique()
     }
     of = controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format)
-    return [own, controls.assign(n_seeds=1, of=of)]
+    return [judged, controls.assign(n_seeds=1, of=of)]
 
 
 def of_neighbours() -> pd.DataFrame:
