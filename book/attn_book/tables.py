@@ -85,14 +85,10 @@ def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
         lines.append((PARTS.claim(asks, rules.iloc[0], held, len(rules), undecided), cells, colour, ""))
     heads = {
-        "here": map(short_name, sets),
-        "permuted, 1 seed": map(short_name, controls),
+        "here": [SETS[name] for name in sets],
+        "permuted, 1 seed": [SETS[name] for name in controls],
     }
     return coloured(heads, lines)
-
-
-def short_name(corpus: str) -> str:
-    return SETS[corpus].removesuffix(" (10 stars)")
 
 
 def fold(title: str, body: str) -> HTML:
