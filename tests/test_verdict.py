@@ -20,7 +20,7 @@ RULES = {
     "gradients": "claim: attention correlates only weakly with gradient",
     "permutation": "claim: permutation often changes little",
     "adversaries": "claim: adversaries exist",
-    "outdone": "claim: 1a most differences of JS are not negative",
+    "outdone": "claim: 1a most differences of JSD are not negative",
     "top item": "claim: 3a mostly neither erasure flips",
     "order": "claim: 4b attention needs more removals than gradient",
     "necessary": "claim: attention is not needed",
