@@ -1,6 +1,7 @@
 """The verdict's claims: lines of the rules, answers by intervals, numbers of the scorecard and of the stored traces."""
 
 import re
+
 import numpy as np
 import pandas as pd
 import pytest
