@@ -134,3 +134,9 @@ def test_climb_of_long_documents(n):
     free = jsd_ragged(mirrored(traces), traces.attention, traces.offsets)
     assert (wide["jsd"] > 0.97 * free).all() and (narrow["tvd"] <= 0.005 + 1e-9).all()
     assert (narrow["jsd"] > 0.9 * free).all() and (narrow["jsd"] <= free + 1e-12).all()
+
+
+def test_one_token_or_two_carry_the_optimum():
+    """As by hand above: two where the output is to stay, one where it may move at will."""
+    traces = one([0.2, 0.5, 0.3], [-2, 1, 3])
+    assert [adversarial(traces, epsilon)["n_support"][0] for epsilon in (0.0, 1.0)] == [2, 1]

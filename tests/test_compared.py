@@ -23,12 +23,14 @@ TABLE = ROOT / "data" / "measured" / "compared.csv.xz"
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("k", [1, 3, 9])
 def test_agreement_is_the_mean_over_all_ways_to_break_ties(seed, k):
+    """Of a text that stands before another, of larger values."""
     a, b = np.random.default_rng(seed).integers(0, 3, (2, 5)).astype(float)
     tops = [
         [set(sorted(way, key=lambda word: -values[word])[:k]) for way in permutations(range(5))] for values in (a, b)
     ]
     expected = np.mean([len(one & two) / min(k, 5) for one, two in product(*tops)])
-    np.testing.assert_allclose(agreement(a, b, np.array([0, 5]), k), expected)
+    a, b = (np.append(values, [7, 8, 9]) for values in (a, b))
+    np.testing.assert_allclose(agreement(a, b, np.array([0, 5, 8]), k), [expected, 1])
 
 
 def two_words(sign=1.0):

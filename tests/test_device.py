@@ -3,7 +3,10 @@
 import copy
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import wraps
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import plain_hierarchical
@@ -158,3 +161,21 @@ def test_a_cache_that_is_named_needs_no_other_package(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "platformdirs", None)
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     assert files.cache_folder() == tmp_path
+
+
+class OnNone(nullcontext):
+    """In the place of a GPU: what is made there is made on the CPU."""
+
+    type = "cuda"
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4, 30])
+@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
+def test_a_graph_takes_all_steps_but_those_before_it(name, steps, monkeypatch):
+    """Recorded once, which is no step, by a stand-in for CUDA; on a GPU see above."""
+    traces = trace(*MODELS[name], leave_one_out=False)
+    cuda = MagicMock()
+    monkeypatch.setattr(fast_search, "cuda", cuda)
+    monkeypatch.setattr(fast_search, "torch", SimpleNamespace(**vars(torch) | {"device": lambda _: OnNone()}))
+    search(traces, k=2, steps=steps)
+    assert cuda.CUDAGraph().replay.call_count == max(steps - fast_search.WARM, 0)

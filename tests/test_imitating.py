@@ -69,13 +69,14 @@ def value(model, guide, documents, divergence, factor):
 
 @pytest.mark.parametrize("divergence", [0.0, 5e-4, 0.3])
 def test_the_loss_is_that_of_the_paper(divergence):
-    """TVD - lambda KL, summed over the texts, times a factor."""
+    """TVD - lambda KL, summed over the texts, times a factor; its gradient is that of differences."""
     model, guide, documents = models()
     own, base = (forward(net, documents) for net in (model, guide))
     kl = rel_entr(own.attention, base.attention).sum()
     expected = np.abs(own.p - base.p).sum() / 2 - divergence * kl
     assert value(model, guide, documents, divergence, 7.1).item() == pytest.approx(7.1 * expected, rel=1e-6)
     assert abs(expected) > 0.01 and kl > 0.1
+    assert torch.autograd.gradcheck(lambda *_: value(model, guide, documents, divergence, 7.1), [*model.parameters()])
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e5])

@@ -482,6 +482,12 @@ def test_lists_and_tensors_are_taken():
         trace(model, replace(TEXTS, labels=np.array([0, 3, 1])))
 
 
+@pytest.mark.parametrize(("lengths", "told"), [([5, 0, 3], "document 101 has no words"), ([], "holds no documents")])
+def test_texts_without_words_and_none_at_all_are_refused(lengths, told):
+    with refused(told):
+        trace(MODEL, random_documents(lengths, 30))
+
+
 # ---- long texts, tables ----------------------------------------------------------------------------------------------
 
 

@@ -164,6 +164,7 @@ def test_a_broken_record_of_json_lines_is_named(tmp_path):
 
 REFUSED = {
     "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
+    "two of other case": (lambda f: text_file(f / "a.csv", "Text,label, text\na,b,c\n"), "two columns 'text'"),
     "a list": (lambda f: ["a text"], "a table is a DataFrame, or a file of one, and no list"),
     "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
     "a name twice in JSON": (
