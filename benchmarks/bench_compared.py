@@ -1,33 +1,31 @@
 """Measures of importance on whole test sets of cached runs, at state and at word level: data/measured/compared.csv.xz.
 
-The archive keeps a few dozen texts of later seeds. Who has their traces and weights in the cache, after
+The archive keeps a few dozen texts of later seeds. Who has the weights in the cache, after
 `python -m attn_core sweep data/sweeps/one-cause-standard.yml`, makes the table anew: `python -m benchmarks --compared`.
-`--masking` trains all models of data/sweeps/gpu-masking.yml and their twins of ordinary training, side by side on one
-machine, and compares them where words are removed and where they are hidden: data/measured/masking.csv.xz.
+`--masking` trains all models of data/sweeps/gpu-masking.yml and their twins of ordinary training on one machine, and
+compares them where words are removed and where they are hidden: data/measured/masking.csv.xz.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
+from torch import nn
 
 from attn_core.documents import UNKNOWN, Documents
 from attn_core.experiments import draws as random
 from attn_core.measures import classification
 from attn_core.traces import Traces
-from attn_core.tracing import trace
+from attn_core.tracing import forward, trace
 from attn_lab.data.order import fixed_order
 from attn_lab.more.compared import SHARES, chosen, compared, importances
 from attn_lab.runs import index, store
 from attn_lab.runs.compute import inputs_of, weights_of
-from attn_lab.runs.families import trained_model
+from attn_lab.runs.families import LONGEST_SLOW, trained_model
 from attn_lab.runs.run import Run, from_dict
 from attn_lab.runs.sweep import read_grid
 from benchmarks.measured import DATA, put
-from benchmarks.plain import outputs
 
 WORDS = 200_000
 """At most so many words of a test set."""
@@ -57,24 +55,23 @@ def shortened(documents: Documents, left: np.ndarray) -> Documents:
 
 def hidden(documents: Documents, left: np.ndarray) -> Documents:
     """The documents with all words but `left` (T,) as the unknown word, as `interventions.masked` hides them."""
-    return replace(
-        documents, ids=np.where(staying(documents, left), documents.ids, np.int32(UNKNOWN))
-    )
+    ids = np.where(staying(documents, left), documents.ids, np.int32(UNKNOWN))
+    return replace(documents, ids=ids)
 
 
-def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
+def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> np.ndarray:
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
     copies = documents.take(traces.owner)  # one a word
     word = (
-        np.arange(len(traces.owner)) - traces.offsets[traces.owner]
-    )  # its place among the words of its text
+        np.flatnonzero(documents.inner) - documents.offsets[traces.owner]
+    )  # its place in its text
     ids = copies.ids.copy()
-    ids[copies.offsets[:-1] + 1 + word] = UNKNOWN
-    return outputs(model, replace(copies, ids=ids)) - traces.p[traces.owner]
+    ids[copies.offsets[:-1] + word] = UNKNOWN
+    return forward(model, replace(copies, ids=ids)).p - traces.p[traces.owner]
 
 
 def erased(
-    model, documents: Documents, traces: Traces, without: Callable = shortened
+    model: nn.Module, documents: Documents, traces: Traces, without: Callable = shortened
 ) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
@@ -84,73 +81,55 @@ def erased(
     (draws,) = random.uniforms(0, "orders", traces.doc_id, traces.offsets)
     toward = np.where(traces.predicted == 1, 1.0, -1.0)
     values = importances(traces)
-    values = values | {"gradient_unsigned": np.abs(values["gradient"])}
-    rows = []
+    values["gradient_unsigned"] = np.abs(values["gradient"])
+    lost = {}
     for measure, value in values.items():
         for share in SHARES:
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
-                lost = toward * (traces.p - outputs(model, without(documents, left)))
-                rows.append(
-                    (
-                        measure,
-                        f"{name} share={share:g}",
-                        lost.mean(),
-                        lost.std(ddof=1) / len(lost) ** 0.5,
-                    )
-                )
-    return pd.DataFrame(rows, columns=["measure", "statistic", "value", "error"]).assign(
-        other="", level="word"
-    )
+                p = forward(model, without(documents, left)).p
+                lost[measure, f"{name} share={share:g}"] = toward * (traces.p - p)
+    table = pd.DataFrame(lost)
+    means = pd.DataFrame({"value": table.mean(), "error": table.sem()})
+    means = means.rename_axis(["measure", "statistic"]).reset_index()
+    return means.assign(other="", level="word")
 
 
-def first_texts(
-    doc_ids: np.ndarray, lengths: np.ndarray, corpus: str, words: int
-) -> np.ndarray:
-    """Rows of texts of several words, of the corpus's fixed order, up to so many words together."""
-    order = fixed_order(doc_ids, corpus)
-    return order[(lengths[order] > 1) & (np.cumsum(lengths[order]) <= words)]
+def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, np.ndarray]:
+    """A run's model, trained where its weights are not cached; texts of several words of the corpus's fixed order, up
+    to so many words together; and the rows of those whose words are erased. Of long texts in a transformer these alone
+    are read."""
+    test = inputs_of(run)[0].splits["test"]
+    order = fixed_order(test.doc_ids, run.corpus)
+    lengths = test.lengths[order] - 2
+    order = order[(lengths > 1) & (np.cumsum(lengths) <= words)]
+    within = np.cumsum(test.lengths[order] - 2) <= ERASED_WORDS
+    rows = np.flatnonzero(within)[:ERASED_TEXTS]
+    if run.encoder == "transformer" and test.lengths.mean() > LONGEST_SLOW:
+        order = order[rows]
+    return trained_model(run, weights_of(run)), test.take(order), rows
 
 
 def at_both_levels(
-    model, documents, traces: Traces, rows: np.ndarray, without: Callable = shortened
+    model: nn.Module,
+    documents: Documents,
+    traces: Traces,
+    rows: np.ndarray,
+    without: Callable = shortened,
 ) -> pd.DataFrame:
     """`compared` of all texts, and `erased` of those of some rows."""
     words = erased(model, documents.take(rows), traces.take(rows), without)
-    return pd.concat(
-        [
-            compared(traces).assign(level="state", texts=len(traces)),
-            words.assign(texts=len(rows)),
-        ]
-    )
+    states = compared(traces).assign(level="state", texts=len(traces))
+    return pd.concat([states, words.assign(texts=len(rows))])
 
 
 def of_run(run: Run) -> pd.DataFrame:
     """All rows of a cached run, with its corpus, encoder ('adversary' of an adversary's), seed and vectors."""
-    traces = store.read(store.cache_store(), run.key).traces
-    data, _, _ = inputs_of(run)
-    adverse = run.family == "adversary"
-    without_deletions = traces.leave_one_out is None and not adverse
-    order = first_texts(traces.doc_id, traces.lengths, run.corpus, WORDS)
-    erased_texts = np.flatnonzero(np.cumsum(traces.lengths[order]) <= ERASED_WORDS)[
-        :ERASED_TEXTS
-    ]
-    if without_deletions:
-        order = order[erased_texts]
-    traces = traces.take(order)
-    documents = data.splits["test"].take(order)
-    model = trained_model(run, weights_of(run))
-    if adverse:  # of which training keeps attention and output alone
-        traces = trace(model, documents).rounded()
-    elif (
-        without_deletions
-    ):  # long texts in a transformer, of which training's traces leave them out
-        leave_one_out = trace(model, documents, gradient=False).leave_one_out
-        traces = replace(traces, leave_one_out=leave_one_out).rounded()
-    rows = at_both_levels(model, documents, traces, erased_texts)
-    encoder = "adversary" if adverse else run.encoder
+    model, documents, rows = texts_read(run, WORDS)
+    traces = trace(model, documents).rounded()
+    encoder = "adversary" if run.family == "adversary" else run.encoder
     about = {"corpus": run.corpus, "encoder": encoder, "vectors": run.vectors, "seed": run.seed}
-    return rows.assign(**about)
+    return at_both_levels(model, documents, traces, rows).assign(**about)
 
 
 def write(*corpora: str) -> None:
@@ -159,53 +138,36 @@ def write(*corpora: str) -> None:
     The runs: standard models, and adversaries of BiLSTMs, one strength and seed each.
     """
     asked = {"corpus": [*corpora], "attention": "tanh", "vectors": "ppmi-300"}
-    for key in pd.concat([index.runs(**asked), index.runs(**asked, divergence="any")])[
-        "key"
-    ].unique():
+    for key in index.runs(**asked, divergence="any")["key"]:
         if store.has(store.cache_store(), key):
             run = from_dict(store.read_record(store.cache_store(), key)["run"])
             put("compared.csv.xz", of_run(run), "corpus", "encoder", "seed", digits=4)
 
 
 def masking_of(run: Run) -> pd.DataFrame:
-    """Rows of one training, trained here where its weights are not cached.
-
-    `compared` beside deletion, and `erased`, with words removed and with words hidden (column erasing); measure
-    'model': its scores.
-    """
-    data, _, _ = inputs_of(run)
-    model = trained_model(run, weights_of(run))
-    test = data.splits["test"]
-    documents = test.take(
-        first_texts(test.doc_ids, test.lengths - 2, run.corpus, MASKING_WORDS)
-    )
-    first = np.arange(min(ERASED_TEXTS, len(documents)))
+    """Rows of one training: `compared` beside deletion, and `erased`, with words removed and with words hidden (column
+    erasing); measure 'model': its scores."""
+    model, documents, rows = texts_read(run, MASKING_WORDS)
     removed = trace(model, documents, progress=False)
-    tables = []
-    for erasing, without in (("removed", shortened), ("hidden", hidden)):
-        traces = removed
-        if erasing == "hidden":
-            traces = replace(
-                removed, leave_one_out=each_hidden(model, documents, removed).astype(np.float32)
-            )
-        tables.append(
-            at_both_levels(model, documents, traces, first, without).assign(erasing=erasing)
-        )
-    scores = classification(removed.label, removed.outputs)
-    model_rows = pd.DataFrame(
-        {"measure": "model", "statistic": scores.keys(), "value": scores.values()}
-    )
-    rows = pd.concat(
-        [*tables, model_rows.assign(other="", level="text", erasing="")], ignore_index=True
-    )
-    rows = rows[rows["other"].isin(["", "deletion"])]
+    change = each_hidden(model, documents, removed).astype(np.float32)
+    ways = {
+        "removed": (removed, shortened),
+        "hidden": (replace(removed, leave_one_out=change), hidden),
+    }
+    tables = [
+        at_both_levels(model, documents, traces, rows, without).assign(erasing=erasing)
+        for erasing, (traces, without) in ways.items()
+    ]
+    scores = pd.Series(classification(removed.label, removed.outputs)).rename_axis("statistic")
+    scores = scores.reset_index(name="value").assign(measure="model", level="text", erasing="")
+    table = pd.concat([*tables, scores.assign(other="")], ignore_index=True)
+    table = table[table["other"].isin(["", "deletion"])]
     about = {"corpus": run.corpus, "encoder": run.encoder, "seed": run.seed, "mask": run.mask}
-    return rows.assign(**about, texts=len(documents))
+    return table.assign(**about, texts=len(documents))
 
 
 def write_masking() -> None:
     """The rows of all runs of the grid and of their twins without masks, into measured/masking.csv.xz."""
     runs = read_grid(DATA / "sweeps" / "gpu-masking.yml")
     runs += [replace(run, mask=0.0) for run in runs]
-    with ProcessPoolExecutor(8, mp_context=get_context("spawn")) as pool:  # CUDA takes no fork
-        put("masking.csv.xz", pd.concat(pool.map(masking_of, runs)), digits=4)
+    put("masking.csv.xz", pd.concat(map(masking_of, runs)), digits=4)

@@ -6,15 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attn_core.documents import Documents
 from attn_core.experiments.optimum import exact, expand
 from attn_core.traces import sigmoid
-from attn_lab.data import encode
-from attn_lab.data.arrays import to_ids
 from attn_lab.data.cleaning import clean_typed
-from attn_lab.runs.compute import FAMILIES, weights_of
 from attn_lab.runs.run import SEEDS, Run
-from attn_lab.runs.sentence import EPSILON
+from attn_lab.runs.sentence import EPSILON, sentence_traces
 from benchmarks.measured import DATA
 
 EXAMPLES = DATA / "examples"
@@ -38,25 +34,20 @@ def make_strips() -> None:
     For each BiLSTM with learned attention also 'optimal': the exact attention farthest from its own with p within
     EPSILON. Models whose weights are not cached are trained.
     """
-    words = [clean_typed(text) for text in pd.read_csv(EXAMPLES / "sentences.csv")["text"]]
-    data = encode("sst")
-    ids, offsets = to_ids(words, data.vocabulary)
-    zeros = np.zeros(len(words), np.int64)
-    data = replace(data, splits={"test": Documents(ids, offsets, labels=zeros, doc_ids=zeros)})
+    texts = list(pd.read_csv(EXAMPLES / "sentences.csv")["text"])
+    words = [clean_typed(text) for text in texts]
     models = []
     for kind, run in wanted():
-        traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
-        shown = [(kind, traces.attention, traces.p)]
+        read = [sentence_traces(text, run)[2] for text in texts]
+        shown = {kind: [traces.attention for traces in read]}
         if kind == "learned" and run.encoder == "lstm":
-            far = expand(traces, exact(traces, EPSILON))
-            shown.append(("optimal", far, sigmoid(traces.logits_under(far)[:, 0])))
-        for name, attention, p in shown:
-            by_sentence = np.split(np.rint(1000 * attention).astype(int), traces.offsets[1:-1])
+            shown["optimal"] = [expand(traces, exact(traces, EPSILON)) for traces in read]
+        for name, attention in shown.items():
+            pairs = zip(read, attention, strict=True)
+            p = [sigmoid(traces.logits_under(weights)[0, 0]) for traces, weights in pairs]
             model = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
-            model |= {
-                "p": np.round(p, 3).tolist(),
-                "a": [weights.tolist() for weights in by_sentence],
-            }
+            model["p"] = np.round(p, 3).tolist()
+            model["a"] = [np.rint(1000 * weights).astype(int).tolist() for weights in attention]
             models.append(model)
     target = EXAMPLES / "strips.json"
     lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)

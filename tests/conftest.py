@@ -36,6 +36,9 @@ hypothesis.settings.load_profile("drawn" if "ATTN_SEED" in os.environ else "fixe
 
 
 ROOT = Path(__file__).parents[1]
+HTML = ROOT / "_build" / "html"
+built = pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+
 SLOW = {
     "test_archive",
     "test_book",
@@ -170,6 +173,14 @@ def scored(stored):
         return scorecard(paper=paper)
 
     return score
+
+
+@pytest.fixture
+def displayed(monkeypatch) -> list:
+    """What is displayed, as objects."""
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    return shown
 
 
 @pytest.fixture(scope="session")

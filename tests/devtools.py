@@ -1,13 +1,13 @@
 """A page in a headless Chromium, driven by its DevTools protocol: real pointers, touches and keys."""
 
-import asyncio
 import json
+import os
 import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
+from select import select
 
 from attn_build.pdf import CHROMIUM
 
@@ -20,38 +20,45 @@ FLAGS = [
     "--disable-sync",
     "--disable-component-update",
     "--hide-scrollbars",
-    "--remote-debugging-port=0",
+    "--remote-debugging-pipe",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
+PIPES = ("sh", "-c", 'exec "$@" 3<&0 4>&1 >/dev/null', "sh")
+"""The browser listens on its file 3 and answers on 4."""
+
 PATIENCE = 240  # seconds; axe takes one or two for a long page, on a busy machine many more
-NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 KEYS = {"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Enter": 13}
 
 
 class Page:
     """One page of the browser; `errors` holds what it wrote to its console as an error, and uncaught exceptions."""
 
-    def __init__(self, loop, socket) -> None:
-        self.loop, self.socket, self.last, self.errors = loop, socket, 0, []
+    def __init__(self, process: subprocess.Popen) -> None:
+        self.process, self.last, self.errors, self.received, self.session = process, 0, [], b"", {}
 
     def call(self, method: str, **parameters) -> dict:
         """The result of a DevTools command."""
-        return self.loop.run_until_complete(asyncio.wait_for(self._call(method, parameters), PATIENCE))
-
-    async def _call(self, method: str, parameters: dict) -> dict:
         self.last += 1
-        await self.socket.write_message(json.dumps({"id": self.last, "method": method, "params": parameters}))
+        message = {"id": self.last, "method": method, "params": parameters, **self.session}
+        self.process.stdin.write(json.dumps(message).encode() + b"\0")
+        self.process.stdin.flush()
         while True:
-            told = json.loads(await self.socket.read_message())
+            told = json.loads(self.next())
             about = told.get("params", {})
-            if (
-                told.get("method") == "Runtime.exceptionThrown"
-                or (told.get("method") == "Runtime.consoleAPICalled" and about["type"] == "error")
-                or (told.get("method") == "Log.entryAdded" and about["entry"]["level"] == "error")
-            ):
+            kinds = told.get("method"), about.get("type"), about.get("entry", {}).get("level")
+            if not {"Runtime.exceptionThrown", "error"}.isdisjoint(kinds):
                 self.errors.append(str(about))
             if told.get("id") == self.last:
                 assert "error" not in told, told
                 return told["result"]
+
+    def next(self) -> bytes:
+        """What the browser says next."""
+        while b"\0" not in self.received:
+            assert select([self.process.stdout], [], [], PATIENCE)[0], "the browser does not answer"
+            self.received += os.read(self.process.stdout.fileno(), 1 << 20)
+        told, _, self.received = self.received.partition(b"\0")
+        return told
 
     def js(self, expression: str):
         """The value of an expression."""
@@ -118,33 +125,20 @@ AXE = """axe.run({resultTypes: ['violations'], preload: false}).then(({violation
 @contextmanager
 def browser():
     """A `Page` of a browser of its own."""
-    from tornado.websocket import websocket_connect
-
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
-        command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={profile}", "about:blank"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        loop = asyncio.new_event_loop()
-        try:
-            file, end = Path(profile) / "DevToolsActivePort", time.monotonic() + 60
-            while not (file.is_file() and file.read_text().count("\n")):
-                assert time.monotonic() < end, "the browser did not start"
-                time.sleep(0.05)
-            with urlopen(f"http://127.0.0.1:{file.read_text().splitlines()[0]}/json") as answer:
-                target = next(page for page in json.load(answer) if page["type"] == "page")
-            connect = lambda: websocket_connect(target["webSocketDebuggerUrl"], max_message_size=1 << 26)
-            page = Page(loop, loop.run_until_complete(_made(connect)))
+        command = [*PIPES, CHROMIUM, *FLAGS, f"--user-data-dir={profile}"]
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, **streams) as process:
+            page = Page(process)
+            target = page.call("Target.createTarget", url="about:blank")
+            page.session = page.call("Target.attachToTarget", flatten=True, **target)
             for domain in ("Page", "Runtime", "Log"):
                 page.call(f"{domain}.enable")
             page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless window may have none
-            yield page
-        finally:
-            process.terminate()
-            process.wait(20)
-            loop.close()
-
-
-async def _made(connect):
-    return await connect()
+            try:
+                yield page
+            finally:
+                process.terminate()
 
 
 MEASURE = """(async () => {

@@ -31,12 +31,17 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
                 rows += [(measure, predicted, label, statistic, value) for statistic in STATISTICS]
                 rows.append((measure, predicted, label, "n", float(n_in_bin)))
     summary = pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])  # the files' names
-    sizes = statistics or whole(corpus)
-    record = {"key": run.key, "run": as_dict(run), "accuracy": values.get("accuracy", 0.8), "statistics": sizes}
-    record |= {f"n_{name}": sizes["splits"].get(name, {}).get("documents", 0) for name in ("train", "dev", "test")}
+    record = record_of(run, statistics, accuracy=values.get("accuracy", 0.8))
     if entry.task == "text":
         record |= {"macro_f1": values.get("macro_f1", 0.8), "f1_0": 0.8, "f1_1": 0.8, "auc": 0.9}
     return Result(record, numbers=number_rows(record, summary), source="archive")
+
+
+def record_of(run: Run, statistics: dict | None = None, **more) -> dict:
+    """The record of an archived run."""
+    sizes = statistics or whole(run.corpus)
+    counts = {f"n_{name}": sizes["splits"].get(name, {}).get("documents", 0) for name in ("train", "dev", "test")}
+    return {"key": run.key, "run": as_dict(run), "statistics": sizes, **counts, **more}
 
 
 def whole(corpus: str, share: float = 1.0, **more) -> dict:

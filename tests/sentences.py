@@ -17,7 +17,7 @@ from nbformat.v4 import new_output
 
 from attn_book import page
 from attn_build import sources
-from attn_build.plain import values_of
+from attn_build.plain import GLUED, html_of, values_of
 
 FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
 """Parameters that sentences must follow."""
@@ -25,7 +25,6 @@ FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
 LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 """Names that may not stay in a sentence whose number changed."""
 
-ROLE = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 FIGURE = re.compile(r'<figure class="attn-fig" id="([^"]*)">.*?</figure>', re.DOTALL)
@@ -53,8 +52,7 @@ def run_here(notebook, parameters: dict, monkeypatch, after: dict | None = None)
 
     monkeypatch.setattr("IPython.display.display", display)
     names = {"display": display, "__name__": "__main__"}
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for number, cell in enumerate(cells):
+    for number, cell in enumerate(sources.codes(notebook.cells)):
         outputs.clear()
         tags = cell.metadata.get("tags", [])
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -83,7 +81,7 @@ def default_run(name: str, root, monkeypatch):
 
 def check(name: str, root, again, monkeypatch) -> None:
     """Fail where a sentence of a page, run again with its `smoke`, does not follow."""
-    declares = sources.declaration(again, name)
+    declares = sources.declaration(name, root)
     before = declares.defaults
     if not set(before) & set(FOLLOWED):
         return
@@ -125,11 +123,11 @@ def in_paragraph(paragraph: str, before: dict, after: dict, changed: dict, liter
     """Faults of a paragraph of the source."""
     found, named = [], False
     for sentence in SENTENCE_END.split(paragraph):
-        roles = ROLE.findall(sentence)
+        roles = GLUED.findall(sentence)
         moved = {name for name, form in roles if rendered(name, form, before) != rendered(name, form, after)}
         named |= bool(moved & set(changed))
         if moved - set(changed):
-            fixed = ROLE.sub(" ", sentence)
+            fixed = GLUED.sub(" ", sentence)
             found += [f"says {word!r} of a number that changed: {sentence}" for word in literals if holds(fixed, word)]
             if not named:
                 found.append(f"names nothing that changed: {sentence}")
@@ -173,7 +171,7 @@ def shown(cell) -> list[list[str]]:
     for output in cell.get("outputs", []):
         if output.output_type == "stream" and output.get("name", "stdout") == "stdout":
             paragraphs.append(output.text.splitlines())
-        for figure in FIGURE.finditer(output.get("data", {}).get("text/html", "")):
+        for figure in FIGURE.finditer(html_of(output)):
             texts = ["".join(groups) for groups in FIGURE_TEXT.findall(figure[0])]
             paragraphs.append([html.unescape(text) for text in texts])
     return paragraphs

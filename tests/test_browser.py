@@ -6,11 +6,10 @@ from urllib.parse import quote
 
 import devtools
 import pytest
-from conftest import ROOT, python
+from conftest import HTML, ROOT, built, python
 
 from attn_build import pdf, rendering
 
-HTML = ROOT / "_build" / "html"
 DEFINED = {
     "faithful": "wiegreffe/06-conclusion",
     "decision flip": "how-to-measure",
@@ -31,9 +30,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed"),
 ]
-
-
-built = pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
 
 
 def pages() -> list[str]:
@@ -67,10 +63,14 @@ def test_what_is_wrong_is_noticed(tmp_path, chromium):
 # ---- for everybody, and soon -----------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def axe() -> str:
+    return Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text()
+
+
 @built
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_axe_finds_nothing_serious(chromium, width, scheme):
-    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text()
+def test_axe_finds_nothing_serious(chromium, axe, width, scheme):
     problems = []
     for name in pages():
         chromium.open(HTML / f"{name}.html", width, scheme)
@@ -78,8 +78,7 @@ def test_axe_finds_nothing_serious(chromium, width, scheme):
     assert not problems, "\n".join(problems)
 
 
-def test_axe_notices(tmp_path, chromium):
-    axe = Path(pytest.importorskip("axe_core_python").__file__).with_name("axe.min.js").read_text()
+def test_axe_notices(tmp_path, chromium, axe):
     (tmp_path / "bad.html").write_text(f"<!doctype html><html lang=en>{ICON}<title>t</title><main><button></button>")
     chromium.open(tmp_path / "bad.html")
     assert chromium.axe(axe) == ["button-name: button: <button></button>"]

@@ -15,7 +15,7 @@ from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.runs import index
 from attn_lab.runs.run import SEEDS, Run
 
-PAGE = sources.read_source(ROOT / "notebooks" / "scorecard.md")
+PAGE = sources.read_source("scorecard", ROOT)
 NAMES = {"index": index, "pd": pd}
 exec(next(cell.source for cell in PAGE.cells if "def causes(" in cell.source), NAMES)  # the page's own functions
 causes, same_checkpoint = NAMES["causes"], NAMES["same_checkpoint"]

@@ -21,7 +21,7 @@ from attn_lab import adversarial, check, obtain, permutation, trace
 from attn_lab.data.arrays import to_ids
 from attn_lab.more.compared import compared
 from attn_lab.more.erasure import derived
-from attn_lab.more.tables import asked
+from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs.sentence import Reader, load
 from attn_lab.studies.adapters import HuggingFace
 from attn_lab.studies.numbers import share_interval
@@ -59,9 +59,10 @@ def test_the_bilstm_has_the_numbers_of_the_experiments(checked, traces):
     several = traces.lengths[traces.lengths > 1]
     assert checked.table["chance"]["top word"] == pytest.approx((1 / several).mean())
 
-    numbers = asked(traces)
-    names = ["permuted weights", "attention-invariant", "uniform weights"]
-    assert value[names].tolist() == [numbers["shuffled"], numbers["attention_invariant"], numbers["flat"]]
+    assert value["permuted weights"] == (permutation(traces)["median_change"] < 0.1).mean()
+    numbers = single_state_agreement(traces)
+    assert value["attention-invariant"] == numbers["attention_invariant"].mean()
+    assert value["uniform weights"] == numbers["flips_under_uniform"].mean()
     erased = derived(removals(traces), item_left=True)
     for name, column in (("order", "fraction_attention"), ("order, by chance", "fraction_random")):
         np.testing.assert_allclose(checked.documents[name], erased[column])
@@ -322,6 +323,25 @@ def test_the_words_behind_a_sink_are_tested_apart():
     assert table.loc["top word behind the first", ["value", "side"]].tolist() == [1, 1]
     assert table.loc["top word behind the first", "chance"] == pytest.approx(1 / 8)
     assert "top word behind the first" not in check(Pointer("good"), texts_with_a_cue()).table.index
+
+
+def test_deletions_are_captums_ablations_where_a_word_less_is_a_zero():
+    attr = pytest.importorskip("captum.attr")
+
+    def sums(counts):
+        return counts @ torch.tensor([[1.5], [-0.7], [0.2], [0.4]]) - 0.5
+
+    class Summed:
+        def tokens(self, text):
+            return text.split()
+
+        def read(self, texts):
+            words = torch.tensor([[int(word) for word in text] for text in texts])
+            return torch.ones(words.shape).softmax(1), sums(torch.eye(4)[words].sum(1))
+
+    ours = check(Summed(), ["0 1 2 3"]).traces.leave_one_out
+    theirs = attr.FeatureAblation(lambda counts: sums(counts).sigmoid()).attribute(torch.ones(1, 4))[0]
+    torch.testing.assert_close(torch.tensor(-ours), theirs, check_dtype=False)
 
 
 # ---- models of the library transformers, small and of random weights -------------------------------------------------

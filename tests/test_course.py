@@ -15,17 +15,19 @@ from conftest import ROOT
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 from test_edition import CHAIN
-from test_editions import GENERAL, KEYS, secrets
+from test_editions import GENERAL, KEYS, secrets, text_of
 from test_exercises import PAGES, exercises
 
 from attn_book.exercises import items_of, mistake, slips
 from attn_book.verdict import CLAIMS
 from attn_build import course
+from attn_build.plain import html_of, outputs_of
 from attn_build.running import PACKAGES
 from attn_build.sources import executed, read_notebook
 from attn_lab.runs.sentence import sentence_traces
 
 OTTER = shutil.which("otter")
+AT_HOME = os.environ | {"ATTN_ARCHIVE": str(ROOT / "data" / "archive")}
 BUILT = ROOT / "_build" / "course-students.zip"
 
 
@@ -40,15 +42,15 @@ def students(sessions):
     return [course.notebook_of(session, ROOT) for session in sessions]
 
 
-def source(notebook):
-    return "\n".join(cell.source for cell in notebook.cells)
-
-
 # ---- what is in it ---------------------------------------------------------------------------------------------------
 
 
 def test_five_sessions_take_ninety_minutes_each(sessions):
     assert [sum(int(minutes) for minutes, _, _ in session.rows) for session in sessions] == [90] * 5
+
+
+def test_what_a_plan_asks_is_plain_text(sessions):
+    assert not [what for session in sessions for _, what, _ in session.rows if "{" in what]
 
 
 def test_no_exercise_is_asked_twice(sessions):
@@ -80,7 +82,7 @@ def test_the_weights_on_the_first_board_are_those_of_the_front_page():
 
 def test_minutes_under_titles_are_those_of_words_code_and_figures():
     """200 words, 30 lines of visible code, three figures a minute; the record's tables are for looking up."""
-    from test_edition import lines, visible_cells
+    from test_edition import open_lines
 
     for name, path in PAGES.items():
         text = path.read_text()
@@ -89,7 +91,7 @@ def test_minutes_under_titles_are_those_of_words_code_and_figures():
         minutes = re.search(r"attn-kicker[^\n]*?(\d+) minutes", text)
         assert minutes, name
         if name in CHAIN:
-            code = lines([code for _, code, _ in visible_cells(name)])
+            code = open_lines(name)
             prose = re.sub(
                 r"^```(?:\{code|bash|python).*?^```$|\$\$.*?\$\$|<[^>]*>|\{.*?\}",
                 " ",
@@ -108,9 +110,8 @@ def findings():
         text = path.read_text()
         told |= {lead.strip() for lead in re.findall(r'attn-lead">(.*?)</p>', text)}
         told |= set(re.findall(r'page\.expect\(.*, "([^"]*)"\)', text))
-        for cell in read_notebook(executed(ROOT, name)).cells:
-            for output in cell.get("outputs", []):
-                told |= set(re.findall(r'attn-fig-title">(.*?)</p>', output.get("data", {}).get("text/html", "")))
+        for output in outputs_of(read_notebook(executed(ROOT, name))):
+            told |= set(re.findall(r'attn-fig-title">(.*?)</p>', html_of(output)))
     return {text for text in told if len(text) > 20}
 
 
@@ -118,18 +119,18 @@ def test_no_students_notebook_tells_a_finding(students):
     told = findings()
     assert len(told) > 250
     for notebook in students:
-        text = source(notebook)
+        text = text_of(notebook)
         assert not [line for line in told if line in text]
 
 
 def test_students_fill_in_the_answers(sessions, students):
     for session, notebook in zip(sessions, students, strict=True):
-        filled = re.findall(r"^(\w+) = \.\.\.  # ", source(notebook), re.MULTILINE)
+        filled = re.findall(r"^(\w+) = \.\.\.  # ", text_of(notebook), re.MULTILINE)
         assert filled == [exercise.variable for exercise in session.checked]
 
 
 def test_solved_notebooks_hold_answers_and_solutions(sessions):
-    text = "\n".join(source(course.notebook_of(session, ROOT, solved=True)) for session in sessions)
+    text = "\n".join(text_of(course.notebook_of(session, ROOT, solved=True)) for session in sessions)
     for exercise in [exercise for session in sessions for exercise in session.checked]:
         assert f"{exercise.variable} = {exercise.entry['is']!r}" in text
         assert all(cell.source in text for cell in exercise.solution)
@@ -168,9 +169,9 @@ def test_students_notebooks_run_from_top_to_bottom(students, tmp_path):
     for notebook in students:
         whole.cells += [new_code_cell("%reset -f"), *notebook.cells]
     client = NotebookClient(whole, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
-    client.execute(env={**os.environ, "ATTN_ARCHIVE": str(ROOT / "data" / "archive"), "IPYTHONDIR": str(tmp_path)})
-    printed = "".join(output.get("text", "") for cell in whole.cells for output in cell.get("outputs", []))
-    assert printed.count("nothing is entered") == source(whole).count(" = ...  # ")
+    client.execute(env=AT_HOME | {"IPYTHONDIR": str(tmp_path)})
+    printed = "".join(output.get("text", "") for output in outputs_of(whole))
+    assert printed.count("nothing is entered") == text_of(whole).count(" = ...  # ")
     assert "not of the reading extra" not in printed
 
 
@@ -194,9 +195,8 @@ def test_the_real_otter_gives_full_points_and_names_mistakes(sessions, tmp_path,
             answer = entry["is"] if right else wrong_of(entry)[0]
             cell.source = f"{variable} = {answer!r}"
     nbformat.write(notebook, tmp_path / "mine.ipynb")
-    environment = {**os.environ, "ATTN_ARCHIVE": str(ROOT / "data" / "archive")}
     command = [OTTER, "check", "mine.ipynb", "-t", tmp_path / "students" / "tests"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=AT_HOME, capture_output=True, text=True, check=False)
     told = done.stdout + done.stderr
     assert ("All tests passed" in told) == right
     assert right or not [why for _, why in map(wrong_of, entries.values()) if why not in told]

@@ -21,8 +21,8 @@ sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f,
 
 def guard_cell(page: str = "jain/04-1-correlation") -> str:
     """The generated cell behind a page's parameters, with the parameters in front of it."""
-    cells = [cell for cell in sources.convert(page, ROOT).cells if cell.cell_type == "code"]
-    (place,) = (i for i, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", ()))
+    cells = sources.codes(sources.convert(page, ROOT).cells)
+    place = cells.index(*sources.codes(cells, "parameters"))
     assert cells[place + 1].metadata["tags"] == ["guard", "remove-cell"]
     return f"{cells[place].source}\n{cells[place + 1].source}\nprint(archive_folder())"
 

@@ -8,14 +8,13 @@ from time import monotonic
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from conftest import ROOT
+from conftest import HTML, ROOT, built
 
 from attn_book import figures, words
 from attn_build import rendering, sources
 
 PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text()]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
-HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WIDTH, TEN, VISIBLE = 72, 10, 25
 
@@ -27,7 +26,7 @@ def lines(cells: list[str]) -> list[str]:
 def visible_cells(page: str) -> list[tuple[str, str, bool]]:
     """The code cells that stand open: their section, their code, and whether they are the cell of the parameters."""
     title, is_folded, cells = "", False, []
-    for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells:
+    for cell in sources.read_source(page, ROOT).cells:
         if cell.cell_type == "markdown":
             title = [title, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
             is_folded = [is_folded, *(edge == "start" for edge in re.findall(r"{solution-(start|end)}", cell.source))][
@@ -36,6 +35,10 @@ def visible_cells(page: str) -> list[tuple[str, str, bool]]:
         elif not is_folded and not HIDDEN & set(cell.metadata.get("tags", [])):
             cells.append((title, cell.source, "parameters" in cell.metadata.get("tags", [])))
     return cells
+
+
+def open_lines(page: str) -> list[str]:
+    return lines([code for _, code, _ in visible_cells(page)])
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -47,7 +50,7 @@ def test_ten_lines_are_ten_and_print_their_number(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_computes_its_experiment(page):
-    cells = [cell for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells if cell.cell_type == "code"]
+    cells = sources.codes(sources.read_source(page, ROOT).cells)
     shown = [cell.source for cell in cells if not HIDDEN & set(cell.metadata.get("tags", []))]
     assert not [line for line in lines(shown) if len(line) > WIDTH], "solutions, too"
     code = "\n".join(cell.source for cell in cells)
@@ -60,12 +63,12 @@ def test_a_page_computes_its_experiment(page):
 def test_a_page_of_the_chain_is_plain(page):
     text = sources.pages(ROOT)[page].read_text()
     assert "attn-lead" in text, "the answer in a sentence"
-    assert not [line for line in lines([code for _, code, _ in visible_cells(page)]) if len(line) > WIDTH]
+    assert not [line for line in open_lines(page) if len(line) > WIDTH]
     assert "figure:" not in text, "figures are drawn by figures.show, which takes an alternative text"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+@built
 def test_readers_meet_names_and_no_keys():
     """In prose, heads of tables, legends and titles of the built chain; code and the cells of printed tables may."""
     keys = [key for key in (*words.SETS, *words.ENCODERS) if re.search(r"[_\d]", key)]
@@ -101,16 +104,12 @@ def test_every_address_of_the_first_edition_leads_to_a_page():
     assert set(moved.values()) <= known and not set(moved) & known
 
 
-def test_a_figure_is_text_of_the_page(monkeypatch):
+def test_a_figure_is_text_of_the_page(displayed):
     """Inline SVG: what goes into its texts is escaped, colours are the page's, ids are its own."""
-    import IPython.display
-
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", shown.append)
     sheet, axes = figures.sheet()
     axes.plot([0, 1], [0, 1], color=figures.COLOURS["lstm"])
     figures.show(sheet, "name", "a <b>", "x & y", 'say "alt"')
-    text = shown[0].data
+    text = displayed[0].data
     assert "a &lt;b&gt;" in text and "x &amp; y" in text and "say &quot;alt&quot;" in text
     assert f"var(--attn-lstm, {figures.COLOURS['lstm']})" in text and 'id="fig-name"' in text
     assert "\n\n" not in text and 'id="name-' in text and "font-family: var(--attn-font" in text
@@ -160,10 +159,9 @@ def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
 
 def test_a_reader_of_the_chain_meets_little_code():
     """Plotting and queries stand folded, solutions in their folds; figures are drawn by what readers know."""
-    counts = [len(lines([code for _, code, _ in visible_cells(page)])) for page in CHAIN]
+    counts = [len(open_lines(page)) for page in CHAIN]
     assert len(counts) > 20 and statistics.median(counts) <= VISIBLE, counts
-    drawing = [code for page in CHAIN for _, code, _ in visible_cells(page) if "figures.sheet(" in code]
-    assert not drawing, drawing
+    assert not [line for page in CHAIN for line in open_lines(page) if "figures.sheet(" in line]
 
 
 def test_a_rounded_zero_has_no_sign():

@@ -37,7 +37,7 @@ def ids():
     return torch.tensor([[CLS, 8, 7, 6, 5, 4, SEP], [CLS, 7, 6, 8, 4, 4, SEP]])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def text(model, ids):
     return opened(model, model.encoder.embedding(ids).detach().requires_grad_())
 
@@ -60,13 +60,12 @@ def test_rows_of_rollout_sum_to_one_and_of_unmixed_layers_stay_at_home(text):
     assert torch.equal(cls.rollout([torch.eye(7).expand(2, 2, 7, 7)])[0], torch.eye(7))
 
 
-def test_gradient_times_the_whole_input_is_zero_and_that_of_the_word_is_not(model, ids):
+def test_gradient_times_the_whole_input_is_zero_and_that_of_the_word_is_not(model, ids, text):
     values = cls.ranked(model, ids, torch.randn(10, 8), MASK)
     assert set(values) == {*rankings.RANKINGS, "integrated_signed", "whole_input"}
     assert all(value.shape == (2, 5) for value in values.values())
     assert values["whole_input"].max() < 1e-6
     assert values["gradient_x_input"].max() > 0.01
-    text = opened(model, model.encoder.embedding(ids).detach().requires_grad_())
     scaled = opened(model, 3 * text.word + 2 * (text.embedded - text.word))  # the whole input three times as long
     assert torch.allclose(scaled.logit, text.logit, atol=1e-5)
 
@@ -82,8 +81,24 @@ def test_integrated_gradients_are_complete(model, ids):
     assert torch.allclose(total[:, [0, -1]], torch.zeros(2, 2))  # [CLS] and [SEP] stay
 
 
-def test_the_value_of_a_piece_that_gets_no_weight_is_worth_nothing(model, ids):
-    text = opened(model, model.encoder.embedding(ids))
+def test_gradients_of_word_pieces_are_captums(model, ids):
+    attr = pytest.importorskip("captum.attr")
+
+    def logit(word):
+        return cls.opened(model, word).logit
+
+    table = model.encoder.embedding
+    masked = ids.clone()
+    masked[:, 1:-1] = MASK
+    path = attr.IntegratedGradients(logit)
+    theirs = path.attribute(table(ids), table(masked), n_steps=cls.STEPS, method="riemann_middle")
+    torch.testing.assert_close(cls.integrated(model, ids, MASK), theirs.sum(-1).float(), atol=1e-5, rtol=1e-4)
+    theirs = attr.InputXGradient(logit).attribute(table(ids))
+    ours = cls.ranked(model, ids, torch.zeros(10, 8), MASK)["gradient_x_input"]
+    torch.testing.assert_close(ours, theirs.sum(-1).abs()[:, 1:-1])
+
+
+def test_the_value_of_a_piece_that_gets_no_weight_is_worth_nothing(model, text):
     row = text.attention[-1].clone()
     row[:, :, 0, 2] = 0
     layer = model.encoder.layers[-1]
@@ -94,8 +109,7 @@ def test_the_value_of_a_piece_that_gets_no_weight_is_worth_nothing(model, ids):
     assert zeroed[:, [0, 1, 3, 4, 5, 6]].min() > 1e-6
 
 
-def test_of_one_value_the_norm_is_attention(model, ids):
-    text = opened(model, model.encoder.embedding(ids))
+def test_of_one_value_the_norm_is_attention(model, text):
     text.value = torch.zeros_like(text.value)
     text.value[:, 0] = torch.arange(1.0, 5)  # the first head's, the same everywhere; the second adds nothing
     norms = cls.norm(model, text)

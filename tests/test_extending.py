@@ -47,8 +47,7 @@ assert len(table) == 60 and abs(p - traces.p[0]) < 1e-6 and table["jsd_exact eps
 
 def examples() -> dict[str, str]:
     """Tag -> code of the example cells."""
-    _, path = sources.locate("extending", ROOT)
-    cells = [cell for cell in sources.read_source(path).cells if cell.cell_type == "code"]
+    cells = sources.codes(sources.read_source("extending", ROOT).cells)
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 

@@ -21,18 +21,12 @@ CODE = Path(tables.__file__).with_name("picker.html").read_text()
 
 def executed(corpora: list[str]) -> dict:
     """Names of the page's cells up to its table, run with these data sets."""
-    cells = [
-        cell.source
-        for cell in sources.read_source(sources.locate("gallery", ROOT)[1]).cells
-        if cell.cell_type == "code"
-    ]
+    first, *others = sources.codes(sources.read_source("gallery", ROOT).cells)
     names = {}
-    exec(cells[0], names)
+    exec(first.source, names)
     names["corpora"] = corpora
-    for source in cells[1:]:
-        exec(source, names)
-        if "lines" in names:
-            return names
+    while "lines" not in names:
+        exec(others.pop(0).source, names)
     return names
 
 

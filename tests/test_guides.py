@@ -6,6 +6,8 @@ import pytest
 from scipy.stats import ttest_1samp, ttest_rel
 
 from attn_book import guides
+from attn_book.corrected import p_of
+from attn_lab import over_seeds
 from attn_lab.runs.run import SEEDS
 
 LEVELS = {
@@ -65,9 +67,19 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
     assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"
 
 
-def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds():
-    values = np.random.default_rng(0).normal(0.3, 1, 5)
-    assert guides.seed_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
-    assert (
-        guides.seed_p(np.zeros(5)) == 1 and guides.seed_p(np.full(5, 0.1)) == 0 and np.isnan(guides.seed_p(np.ones(1)))
-    )
+SPREAD = np.random.default_rng(0).normal(0.3, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("values", "line", "p"),
+    [
+        (SPREAD, 0.0, ttest_1samp(SPREAD, 0).pvalue),
+        (SPREAD, 0.5, ttest_1samp(SPREAD, 0.5).pvalue),
+        (np.zeros(5), 0, 1),
+        (np.full(5, 0.1), 0, 0),
+        (np.ones(2), 0, 1),
+    ],
+)
+def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds_and_too_few(values, line, p):
+    rows = over_seeds(pd.DataFrame({"value": values}))
+    assert p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)[0] == pytest.approx(p)

@@ -123,7 +123,7 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "git", lambda *_: "`")
     path = running.execute("tiny", {"text": text, "many": STRINGS}, sources.executed(tmp_path, "tiny"), tmp_path)
     cells = nbformat.read(path, 4).cells
-    (given,) = (cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", []))
+    (given,) = sources.codes(cells, "injected-parameters")
     assert [ast.literal_eval(line.value) for line in ast.parse(given.source).body] == [text, STRINGS]
     box = cells[0].source
     assert not list(tmp_path.rglob("alive")) and box.count("<div") == 1 and not {"{", "`", "$"} & set(box)

@@ -15,13 +15,15 @@ import time
 import zipfile
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 import psutil
 import pytest
 from conftest import ROOT
+from test_book import small_book
 from tiny_runs import TINY, grid
 
+from attn_build.plain import outputs_of
+from attn_build.sources import read_notebook
 from attn_lab.runs import store, upkeep
 
 KILLS = int(os.environ.get("ATTN_KILLS", "10"))
@@ -38,12 +40,11 @@ LIBRARIES = ("torchinductor", "pip-", "org.chromium", ".org.chromium")
 """How the names of what libraries leave in the folder of temporary files begin."""
 
 RESULTS = ("accuracy", "auc", "n_test", "fingerprints")
-PAGE = (
-    "# A page\n\n```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n"
-    "```{code-cell} ipython3\nprint(40 + 2)\n```\n"
-)
 BUILD = "import sys; from attn_build.build import build; sys.exit(build(sys.argv[1], html=False))"
-KIT = "import sys; from pathlib import Path; from attn_build.slides import write_kit; write_kit(Path(sys.argv[1]))"
+KIT = (
+    "import sys; from pathlib import Path; from attn_build.slides import write_kit; "
+    "root = Path(sys.argv[1]); write_kit(root, root)"
+)
 COURSE = (
     "import sys; from pathlib import Path; from attn_build.course import publish, write_course; "
     "from attn_build.running import sweep_away; "  # as the book does, which `make course` builds before
@@ -74,12 +75,6 @@ def members_of(path: Path | io.BytesIO) -> dict:
     return contents
 
 
-def outputs_of(path: Path) -> list[str]:
-    """What the cells of an executed page show."""
-    cells = nbformat.read(path, as_version=4).cells
-    return [str(output) for cell in cells for output in cell.get("outputs", [])]
-
-
 class Command:
     """A command of this place: how it is called, and what it leaves."""
 
@@ -104,18 +99,13 @@ class Command:
             texts = [f"a {'fine' if n % 2 else 'bad'} film, says number {n} of them" for n in range(240)]
             pd.DataFrame({"text": texts, "label": [0, 1] * 120}).to_csv(self.place / "mine.csv", index=False)
         if kind == "book":
-            for name in ("notebooks", "book"):
-                (self.place / name).mkdir()
-            for name in ("one", "two", "three"):
-                (self.place / "notebooks" / f"{name}.md").write_text(PAGE)
-            (self.place / "book" / "_toc.yml").write_text(
-                "format: jb-book\nroot: one\nchapters:\n- file: two\n- file: three\n"
-            )
+            small_book(self.place, **dict.fromkeys(("one", "two", "three"), "print(40 + 2)"))
         if kind in ("kit", "course"):
             html = ROOT / "_build" / "html"
             if not html.is_dir():
                 pytest.skip("no built book; `make book` writes it")
             shutil.copytree(html, self.place / "_build" / "html")
+            shutil.copytree(ROOT / "notebooks", self.place / "notebooks")
         if kind == "course":
             unneeded = shutil.ignore_patterns("data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*")
             shutil.copytree(ROOT, self.place, ignore=unneeded, dirs_exist_ok=True)
@@ -164,12 +154,12 @@ class Command:
             assert not upkeep.faults(self.place / "archive")
             return runs_of(self.place / "archive")
         if self.kind == "execute":
-            return outputs_of(self.place / "page.ipynb")
+            return outputs_of(read_notebook(self.place / "page.ipynb"))
         if self.kind == "study":
             (numbers,) = (self.place / "out").glob("mine-*-numbers.csv")
             return pd.read_csv(numbers).to_csv(index=False)
         if self.kind == "book":
-            return [outputs_of(path) for path in sorted((self.place / "book").glob("*.ipynb"))]
+            return [outputs_of(read_notebook(path)) for path in sorted((self.place / "book").glob("*.ipynb"))]
         teach = self.place / "_build" / "html"
         if self.kind == "course":
             published = self.place / "_build" / "published"

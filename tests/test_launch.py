@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from conftest import ROOT
@@ -52,12 +52,10 @@ def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch,
         (tmp_path / folder).mkdir()
     (tmp_path / "notebooks" / "one.md").touch()
     (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
-    handlers = []
-    app = SimpleNamespace(srcdir=tmp_path / "book", config=SimpleNamespace(templates_path=[]))
-    app.env = SimpleNamespace(collect_relations=dict)
-    app.connect = lambda _, function, **__: handlers.append(function)
-    app.add_config_value = lambda *_: None
+    app = MagicMock(srcdir=tmp_path / "book")
+    app.env.collect_relations.return_value = {}
     rendering.setup(app)
+    (_, change), _ = app.connect.call_args_list[0]
     context = {"body": '<p class="attn-kicker jain">3 minutes</p>', "script_files": []}
-    handlers[0](app, "one", "", context, None)
+    change(app, "one", "", context, None)
     assert context["body"].count("attn-launch") == links

@@ -18,6 +18,7 @@ from attn_book import page, words
 from attn_book.page import guard
 from attn_book.parameters import Declaration, declared
 from attn_build import running, sources
+from attn_build.plain import outputs_of
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
 HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}, takes: {{n: 1}}}}\n---\n\n# A page\n\n"
@@ -35,16 +36,9 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
     return path
 
 
-def declaration(name, root):
-    """Defaults, what is taken, and the small parameters of a page."""
-    return sources.declaration(sources.read_source(sources.locate(name, root)[1]), name)
-
-
 def outputs(path, kind):
     """All texts of one MIME type in an executed notebook."""
-    cells = json.loads(path.read_text())["cells"]
-    found = [o["data"][kind] for cell in cells for o in cell.get("outputs", []) if kind in o.get("data", {})]
-    return ["".join(text) for text in found]
+    return [shown.data[kind] for shown in outputs_of(nbformat.read(path, 4)) if kind in shown.get("data", {})]
 
 
 @pytest.mark.parametrize(
@@ -57,9 +51,8 @@ def outputs(path, kind):
     ],
 )
 def test_declared_refuses(cell, expected):
-    with refused(r"^page p: ") as error:
+    with refused(f"^page p: .*{re.escape(expected)}"):
         declared(cell, "p")
-    assert expected in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -80,23 +73,6 @@ def test_check_reads(name, given_value, expected):
     assert found == expected and type(found) is type(expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [
-        ("n", "x", "n: Input should be a valid integer, got 'x'"),
-        ("epsilon", float("nan"), "should be a finite number"),
-        ("corpus", 3, "corpus: Input should be a valid string, got 3"),
-        ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
-    ],
-)
-def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
-    with refused() as error:
-        Declaration("p", DEFAULTS).check({name: value})
-    line = str(error.value)
-    assert reason in line
-    assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))" in line
-
-
 TAKES = {
     "n": 1,
     "epsilon": [0.01, 0.05],
@@ -107,8 +83,12 @@ TAKES = {
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "takes", "expected"),
+    ("name", "value", "takes", "reason"),
     [
+        ("n", "x", {}, "parameter n: Input should be a valid integer, got 'x'"),
+        ("epsilon", float("nan"), {}, "parameter epsilon: Input should be a finite number"),
+        ("corpus", 3, {}, "parameter corpus: Input should be a valid string, got 3"),
+        ("epsilom", "1", {}, "has no parameter 'epsilom'; did you mean 'epsilon'?"),
         ("n", "0", TAKES, "parameter n: Input should be greater than or equal to 1, got '0'"),
         ("epsilon", "0.02", TAKES, "parameter epsilon: Input should be 0.01 or 0.05, got '0.02'"),
         ("corpus", "snli", TAKES, "parameter corpus: Input should be 'sst' or 'imdb', got 'snli'"),
@@ -116,10 +96,11 @@ TAKES = {
         ("names", "b", {"names": "default"}, "parameter names: Input should be 'a', got 'b'"),
     ],
 )
-def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
-    with refused() as error:
+def test_check_refuses_what_a_page_does_not_take(name, value, takes, reason):
+    """In one line with the known ones."""
+    known = re.escape("Known: n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))")
+    with refused(rf"^page p:? {re.escape(reason)}.*{known}"):
         Declaration("p", DEFAULTS, takes).check({name: value})
-    assert str(error.value).startswith(f"page p: {expected}") and "Known: n (int, 3)" in str(error.value)
 
 
 def test_check_takes_what_a_page_takes():
@@ -167,14 +148,14 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
     with refused("page bare: one code cell must be tagged `parameters`"):
         sources.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    declares = declaration("bare", tmp_path)
+    declares = sources.declaration("bare", tmp_path)
     assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == ({"n": 1}, {"n": 1}, None, {"n": 2})
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
     path = write_page(tmp_path)
     path.write_text(path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2")))
-    cells = [cell for cell in sources.convert("tiny", tmp_path).cells if cell.cell_type == "code"]
+    cells = sources.codes(sources.convert("tiny", tmp_path).cells)
     assert [cell.metadata.get("tags", []) for cell in cells] == [
         ["guard", "remove-cell"],
         [],
@@ -189,12 +170,10 @@ def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
 
 
 @pytest.fixture
-def shown(monkeypatch):
+def shown(monkeypatch, displayed):
     """What a page displays; CHANGED is as `guard` leaves it on a page without changes."""
-    found = []
-    monkeypatch.setattr("IPython.display.display", found.append)
     monkeypatch.setattr(page, "CHANGED", {})
-    return found
+    return displayed
 
 
 def test_a_sentence_that_its_numbers_do_not_bear_out_fails_the_page(shown):

@@ -3,7 +3,7 @@
 import ast
 import re
 import subprocess
-from pathlib import Path
+from functools import cache
 
 import pytest
 import sentences
@@ -28,7 +28,7 @@ def test_toc_and_sources_agree():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_parameters_are_literals_with_smoke_values(page):
-    declares = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page)
+    declares = sources.declaration(page, ROOT)
     defaults = declares.defaults
     assert defaults and set(declares.takes) <= set(defaults)
     assert declares.check(defaults) == defaults
@@ -64,7 +64,7 @@ def executed(pages) -> list:
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""
     notebook = sources.convert(page, ROOT)
-    small = sources.declaration(notebook, page).smoke
+    small = sources.declaration(page, ROOT).smoke
     monkeypatch.chdir(ROOT)
     again = sentences.run_here(notebook, small, monkeypatch, EXPECTED)
     sentences.check(page, ROOT, again, monkeypatch)
@@ -136,27 +136,28 @@ def test_evidence_table_and_pages_agree():
     figures = table.evidence.eq("printed number") & table.statement.str.contains("Figure")
     assert not figures.any(), "what is measured on a figure is printed nowhere"
     texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
-    cells = [cell for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")]
     recorded = {
         word
-        for cell in cells
-        for call in re.findall(r"\brecord\((.*)\)", cell, re.DOTALL)
+        for page in PAGES
+        for cell in cells_of(page)
+        for call in re.findall(r"\brecord\((.*)\)", cell.source, re.DOTALL)
         for word in re.findall(r"\b([a-z]{2,}-\d+)\b", call)
     }
     used = recorded | {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
     assert used == set(table.id), "every statement is cited by a page, and nothing else is"
 
 
-def cells_of(path: Path) -> list[str]:
-    """Code cells of a page without their front matter, whose captions are prose."""
-    cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
-    return [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.MULTILINE | re.DOTALL) for cell in cells]
+@cache
+def cells_of(page: str) -> list:
+    """Code cells of a page."""
+    return sources.codes(sources.read_source(page, ROOT).cells)
 
 
 def test_code_is_no_wider_than_a_screen():
     """Ruff holds the modules; cells of parameters have their own layout."""
-    cells = [cell for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")]
-    code = [cell for cell in cells if "parameters" not in cell.split("\n")[0]]
+    code = [
+        cell.source for page in PAGES for cell in cells_of(page) if "parameters" not in cell.metadata.get("tags", ())
+    ]
     assert len(code) > len(PAGES)
     assert not [line for cell in code for line in cell.splitlines() if len(line) > 120]
 
@@ -164,16 +165,10 @@ def test_code_is_no_wider_than_a_screen():
 def test_every_value_that_a_page_glues_is_shown_there():
     for page in PAGES:
         text = (ROOT / "notebooks" / f"{page}.md").read_text()
+        nodes = [node for cell in cells_of(page) for node in ast.walk(ast.parse(cell.source))]
         calls = [
-            node
-            for cell in cells_of(ROOT / "notebooks" / f"{page}.md")
-            for node in ast.walk(parsed(cell))
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "glue"
+            node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in ("glue", "page.glue")
         ]
         named = {word.arg for call in calls for word in call.keywords if word.arg}
         shown = set(re.findall(r"\{glue:(?:text|md)\}`?\s?(\w+)", text))
         assert named <= shown, f"{page} glues {sorted(named - shown)} and shows them nowhere"
-
-
-def parsed(cell: str) -> ast.Module:
-    return ast.parse("\n".join(line for line in cell.split("\n") if not re.match(r":[\w-]+:", line)))

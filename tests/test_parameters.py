@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from attn_book import page
 from attn_book.yardsticks import live, yardsticks
 from attn_build import sources
+from attn_build.plain import html_of, outputs_of
 from attn_lab import Run, obtain
 from attn_lab.runs import index, rows, store
 from attn_lab.runs.run import as_dict
@@ -19,8 +20,7 @@ CORRELATION = "jain/04-1-correlation"
 
 def settled(name: str, **values: object) -> dict:
     """What a page runs with where these parameters are given."""
-    path = sources.locate(name, ROOT)[1]
-    declares = sources.declaration(sources.read_source(path), name)
+    declares = sources.declaration(name, ROOT)
     asked = declares.check(values)
     return asked | declares.changed(declares.settle(asked))
 
@@ -65,7 +65,7 @@ def test_parameters_in_peoples_words():
 @pytest.mark.parametrize("name", sorted(sources.pages(ROOT)))
 def test_every_number_has_bounds(name):
     """Those that choose a run are held against what is stored."""
-    declares = sources.declaration(sources.read_source(sources.pages(ROOT)[name]), name)
+    declares = sources.declaration(name, ROOT)
     numbers = {key for key, value in declares.defaults.items() if type(value) in (int, float)}
     assert numbers - {"seed", "second"} <= set(declares.takes)
 
@@ -114,13 +114,8 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     executed = sentences.run_here(sources.convert(CORRELATION, ROOT), {"seed": 3}, monkeypatch)
     lines = [line for cell in executed.cells for line in sentences.shown(cell)]
     assert any("SST, BiLSTM, seed 3: τ" in line[0] for line in lines)
-    figures = [
-        output.data["text/html"]
-        for cell in executed.cells
-        for output in cell.get("outputs", [])
-        if "fig-jain-agreement" in str(output.get("data"))
-    ]
-    assert len(figures) == 1 and page.YOURS in figures[0]
+    (figure,) = (html for html in map(html_of, outputs_of(executed)) if "fig-jain-agreement" in html)
+    assert page.YOURS in figure
     assert list(page.with_yours(pd.DataFrame(columns=["corpus", "mean"]), page.chosen(mean=0.5)).index) == [page.YOURS]
 
 
@@ -129,12 +124,10 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
 
 def notebook(text: str, printed: str, **values: object):
     """An executed page of one paragraph and one cell, which glued these values and printed a line."""
-    prefix = "application/papermill.record/"
-    cell = new_code_cell("")
+    cell = new_code_cell("", outputs=[new_output("stream", text=printed)])
     for name, value in values.items():
-        record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
-        cell.outputs.append(new_output("display_data", {f"{prefix}text/plain": repr(value)}, metadata=record))
-    cell.outputs.append(new_output("stream", text=printed))
+        about = {"scrapbook": {"name": name}}
+        cell.outputs.append(new_output("display_data", {page.RECORD: repr(value)}, metadata=about))
     return new_notebook(cells=[new_markdown_cell(text), cell])
 
 

@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import HTML, ROOT, built
+from test_play import whole
 
 from attn_book import figures, play
 from attn_book.page import PARTS
@@ -15,7 +16,7 @@ from attn_core.measures import jsd
 from attn_core.traces import sigmoid
 from attn_lab.runs import sentence
 
-STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
+STATIC = ROOT / "book" / "_static"
 pytestmark = pytest.mark.browser
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text())
 SENTENCES = ["film was not good", "not one dull moment"]
@@ -98,6 +99,10 @@ def seen(page, selector: str) -> bool:
     return page.js(f"document.querySelector('{selector}').checkVisibility()")
 
 
+def calm(page) -> None:
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+
+
 def weights(page) -> np.ndarray:
     return np.array(page.js(SHARES.format("[data-play=move] .slot")))
 
@@ -106,10 +111,10 @@ def p_of(page) -> float:
     return float(data(page, "move")["p"])
 
 
-def reading_of(encoder: str = "lstm") -> tuple[np.ndarray, np.ndarray, float]:
-    """Attention, contributions and bias of the first sentence."""
-    reading = play.readings(SENTENCES[0])[encoder]
-    return np.array(reading["a"]), np.array(reading["c"]), reading["b"]
+def state(page) -> tuple[str, str]:
+    """The step of the path, and who reads."""
+    told = data(page, "move")
+    return told["step"], told["encoder"]
 
 
 MOVE = "[data-play=move]"
@@ -160,7 +165,7 @@ def test_a_second_click_on_shuffle_does_not_begin_again(page):
 
 
 def test_a_word_is_erased_deleted_and_brought_back(page):
-    attention, contribution, bias = reading_of("minilm")
+    attention, contribution, bias = whole(SENTENCES[0], "minilm")
     third = WORD.format(3) + " button"
     erased = {"a": np.delete(attention, 2) / np.delete(attention, 2).sum(), "c": np.delete(contribution, 2)}
     deleted = play.readings(SENTENCES[0])["minilm"]["without"][2]
@@ -182,20 +187,20 @@ def walk(page, act) -> None:
     """The five steps; act: presses a button of the panel by its key."""
     act("stays")
     for step, encoder in ((1, "lstm"), (3, "average")):
-        assert (data(page, "move")["step"], data(page, "move")["encoder"]) == (str(step), encoder)
+        assert state(page) == (str(step), encoder)
         act("go")
         page.wait(f"document.querySelector('{MOVE}').dataset.step === '{step + 1}'")
         assert int(data(page, "move")["flips"]) <= 300
         if step == 1:
             act("go")
     for encoder in ("lstm", "average"):
-        attention, contribution, bias = reading_of(encoder)
+        attention, contribution, bias = whole(SENTENCES[0], encoder)
         agree = np.sum((contribution + bias > 0) == (bias + attention @ contribution > 0))
         assert f"{agree} of {len(attention)}" in texts(page, ".attn-path p")[0]
     act("minilm")
     page.wait("document.querySelectorAll('.attn-tally li').length === 3")
     act("again")
-    assert (data(page, "move")["step"], data(page, "move")["encoder"]) == ("0", "lstm")
+    assert state(page) == ("0", "lstm")
 
 
 def test_the_five_steps_by_mouse(page):
@@ -336,7 +341,7 @@ def test_a_phone_holds_it_and_a_finger_moves_it(page, place):
 
 
 def test_nothing_slides_for_who_wants_no_motion(page):
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    calm(page)
     assert page.js("getComputedStyle(document.querySelector('.slot i')).transitionDuration") == "0s"
 
 
@@ -361,7 +366,7 @@ def test_without_a_script_every_element_has_its_picture(page, place):
         page.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-@pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+@built
 def test_every_element_of_the_built_book_lives(chromium):
     playing = [path for path in sorted(HTML.rglob("*.html")) if 'class="attn-play"' in path.read_text()]
     assert len(playing) >= 5, "front page, 1, 4, and one of each paper"
@@ -391,5 +396,5 @@ def test_no_script_declares_names_of_the_whole_page(chromium, place):
 
 def test_the_five_steps_by_touch_without_motion(page, place):
     page.open(place, 390)
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    calm(page)
     walk(page, lambda key: page.tap(*page.place(f'.attn-path button[data-key="{key}"]')))

@@ -12,9 +12,8 @@ from attn_build import sources
 
 def page_cell(tag):
     """What a cell of *Extend* registers, up to its training."""
-    cells = sources.read_source(ROOT / "notebooks" / "extending.md").cells
-    source = next(cell.source for cell in cells if tag in cell.metadata.get("tags", []))
-    return re.split(r"^own = ", source, flags=re.MULTILINE)[0]
+    (cell,) = sources.codes(sources.read_source("extending", ROOT).cells, tag)
+    return re.split(r"^own = ", cell.source, flags=re.MULTILINE)[0]
 
 
 @pytest.fixture
@@ -29,10 +28,9 @@ def plugins(tmp_path, monkeypatch):
 def test_a_page_knows_them(plugins, tmp_path):
     page, source = tmp_path / "page.ipynb", tmp_path / "source.ipynb"
     notebook = sources.convert("teaching", ROOT)
-    place = next(i for i, cell in enumerate(notebook.cells) if "guard" in cell.metadata.get("tags", []))
     notebook.cells = [
         nbformat.v4.new_code_cell("session = 1"),
-        notebook.cells[place],
+        sources.codes(notebook.cells, "guard")[-1],
         nbformat.v4.new_code_cell("from attn_lab import Run\nprint(Run('weather', 'gated').family)"),
     ]
     nbformat.write(notebook, source)

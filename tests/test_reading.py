@@ -11,7 +11,7 @@ from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE, executed
 
 from attn_book import derived
-from attn_build import running, sources, trained
+from attn_build import running, sources
 from attn_core.experiments.search import search
 from attn_lab.more import beside
 from attn_lab.runs import index, store
@@ -57,9 +57,9 @@ def reading(tmp_path, monkeypatch):
 
 def test_every_import_of_every_page_does_without(reading):
     lines = {}
-    for name, path in sources.pages(ROOT).items():
-        for cell in sources.read_source(path).cells:
-            if cell.cell_type == "code" and "torch" not in cell.metadata.get("tags", []):
+    for name in sources.pages(ROOT):
+        for cell in sources.codes(sources.read_source(name, ROOT).cells):
+            if "torch" not in cell.metadata.get("tags", []):
                 every = ast.walk(ast.parse(cell.source))
                 nodes = [node for node in every if type(node) in (ast.Import, ast.ImportFrom)]
                 lines |= {ast.unparse(node): name for node in nodes}
@@ -70,11 +70,11 @@ def test_every_import_of_every_page_does_without(reading):
 @pytest.mark.parametrize("page", executed([*ELSEWHERE, "extending"]))
 def test_a_page_executes_without(page, reading, monkeypatch):
     """Sentences that are read live; trainings at other parameters, which are code with a note; planted runs."""
-    small = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page).smoke
+    small = sources.declaration(page, ROOT).smoke
     path = running.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
     cells, shortened = sources.read_notebook(path).cells, sources.read_notebook(path).metadata.attn.get("shortened")
     assert shortened == (running.NO_TORCH if page == "extending" else None)
-    tagged = sum("torch" in cell.metadata.get("tags", []) for cell in sources.convert(page, ROOT).cells)
+    tagged = len(sources.codes(sources.convert(page, ROOT).cells, "torch"))
     shown = [str(cell.get("outputs", "")) for cell in cells]
     assert sum(running.NO_TORCH in text for text in shown) == tagged and any(shown)
     if page in ELSEWHERE:
@@ -84,9 +84,9 @@ def test_a_page_executes_without(page, reading, monkeypatch):
 def test_outputs_of_every_cell_that_trains_are_stored():
     """After a change of such a cell: `python -m attn_build.train`."""
     notebook = sources.convert("extending", ROOT)
-    values = sources.declaration(notebook, "extending").defaults
+    values = sources.declaration("extending", ROOT).defaults
     assert not running.skip_torch(notebook, values)
-    shown = [cell.outputs for cell in trained.cells_of(notebook)]
+    shown = [cell.outputs for cell in sources.codes(notebook.cells, "torch")]
     assert "single-state agreement" in str(shown[0]) and all(running.TRAINED in str(outputs[0]) for outputs in shown)
     assert running.skip_torch(notebook, values | {"epochs": 3})
 

@@ -1,12 +1,11 @@
 """Long tables that can be sorted and filtered, as on the scorecard; where its rows lead."""
 
 import json
-import shutil
-import subprocess
 
 import pytest
 from conftest import ROOT
 from IPython.display import HTML
+from test_play import in_node, node
 
 from attn_book import tables
 from attn_book.scorecard import reported
@@ -20,16 +19,17 @@ def test_rows_link_to_pages_that_exist():
     assert {page for page in reported("tolerances")["page"].dropna()} <= set(known)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@node
 def test_numbers_sort_by_size_and_empty_cells_last():
-    code = f"""
-        const {{ order, keep }} = require({json.dumps(str(SCRIPT))});
-        const sorted = (texts, sign) => [...texts].sort((a, b) => order(a, b, sign));
+    before = """
+        const sorted = (texts, sign) => [...texts].sort((a, b) => rows.order(a, b, sign));
         const texts = ["0.5", "", "−1.2", "16,175", "> 0.20"];
-        const names = ["SST", "bAbI 2", "20 News", "bAbI 1"];
-        console.log(JSON.stringify([sorted(texts, 1), sorted(texts, -1), sorted(names, 1),
-          keep(["a", "b"], {{ 1: "b" }}), keep(["a", "b"], {{ 0: "a", 1: "c" }}), keep(["a"], {{ 0: "" }})]));"""
-    found = json.loads(subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True).stdout)
+        const names = ["SST", "bAbI 2", "20 News", "bAbI 1"];"""
+    found = in_node(
+        """[sorted(texts, 1), sorted(texts, -1), sorted(names, 1),
+          rows.keep(["a", "b"], { 1: "b" }), rows.keep(["a", "b"], { 0: "a", 1: "c" }), rows.keep(["a"], { 0: "" })]""",
+        before=f"const rows = require({json.dumps(str(SCRIPT))}); {before}",
+    )
     up = ["−1.2", "> 0.20", "0.5", "16,175", ""]
     assert found[:2] == [up, [*up[3::-1], ""]], "empty cells are last in both directions"
     assert found[2] == ["20 News", "bAbI 1", "bAbI 2", "SST"] and found[3:] == [True, False, True]

@@ -20,7 +20,8 @@ from attn_lab.data.catalogue import CATALOGUE
 def test_rules_are_whole():
     """One sense, one place, one side: of all three papers."""
     rules = reported("tolerances")
-    assert not rules.duplicated(scorecard.NAMES).any() and rules["id"].is_unique
+    names = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
+    assert not rules.duplicated(names).any() and rules["id"].is_unique
     assert set(rules["kind"]) == {"number", "range", "claim", "band"} and set(rules["late"]) == {"", "yes"}
     near = rules["kind"].isin(["number", "range"])
     assert ((rules["side"] == "") == near).all() and np.isfinite(rules["reference"]).all()

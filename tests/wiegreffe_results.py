@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from scorecard_runs import whole
+from scorecard_runs import record_of
 
 from attn_lab.runs.rows import number_rows
-from attn_lab.runs.run import SEEDS, Run, as_dict
+from attn_lab.runs.run import SEEDS, Run
 from attn_lab.runs.store import Result
 
 CURVE = {0.0: (0.03, 0.04), 1e-4: (0.05, 0.05), 3e-4: (0.25, 0.06), 5e-4: (0.45, 0.06), 2e-3: (0.65, 0.08)}
@@ -14,18 +14,7 @@ CURVE = {0.0: (0.03, 0.04), 1e-4: (0.05, 0.05), 3e-4: (0.25, 0.06), 5e-4: (0.45,
 
 def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | None = None) -> Result:
     """An archived run by its record; jsd and tvd: means beside the run it is compared with."""
-    sizes = whole(run.corpus)
-    record = {
-        "key": run.key,
-        "run": as_dict(run),
-        "accuracy": f1,
-        "f1_1": f1,
-        "statistics": sizes,
-        "history": [{"test_jsd": jsd}] * 3,
-        "n_train": sizes["splits"]["train"]["documents"],
-        "n_test": sizes["splits"]["test"]["documents"],
-        "n_dev": 0,
-    }
+    record = record_of(run, accuracy=f1, f1_1=f1, history=[{"test_jsd": jsd}] * 3)
     if jsd is not None:
         record["against"] = {"base": "base", "jsd": jsd, "tvd": tvd}
     return Result(record=record, numbers=number_rows(record, None), source="archive")

@@ -13,30 +13,26 @@ from typer import Argument, Option
 from attn_core.errors import AttnError
 from attn_lab.cli.app import Json, app, show
 from attn_lab.data.catalogue import CATALOGUE
-from attn_lab.more.tables import asked
-from attn_lab.runs import index, results
+from attn_lab.runs import index, results, rows
 from attn_lab.runs.run import NAMED, Run, from_dict
 from attn_lab.runs.store import Result
 
 ASKED = {
-    "single_state_agreement": "of words, each alone, give the text's decision",
-    "attention_invariant": "of texts: every word alone gives it, so any attention does",
-    "tau": "mean tau of attention and gradients (Jain & Wallace 4.1)",
-    "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
-    "adversarial": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
-    "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
-    "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
+    "single_state_agreement mean": "of words, each alone, give the text's decision",
+    "attention_invariant mean": "of texts: every word alone gives it, so any attention does",
+    "tau_attention_gradient mean": "mean tau of attention and gradients (Jain & Wallace 4.1)",
+    "median_change share_below_0.1": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
+    "jsd_exact epsilon=0.05 share_above_0.4": "of texts: an attention beyond JSD 0.4 leaves p within 0.05 (4.2.2)",
+    "top_erased mean": "p moved, the most attended word erased (after Serrano & Smith 4)",
+    "flips_under_uniform mean": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
 }
-"""What the numbers of `experiments.asked` mean."""
+"""Measure and statistic -> what `run` says of it, where a run has it."""
 
 LEGEND = """
 attention: the word's weight. contribution: what its state adds to the logit with all the weight on it; alone: p then.
 gradient: of p, times the word's vector. leave_one_out: change of p without the word. adversary: the other attention."""
 
 SCORES = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
-
-DOCUMENTS_ASKED = 200
-"""Of a trained model's traces, what `run` puts the papers' questions to."""
 
 
 @app.command()
@@ -73,11 +69,20 @@ def run(
         return
     for name, value in facts(result).items():
         print(f"{name:10} {value}")
-    if wanted.family == "text" and result.traces is not None and result.traces.gradient is not None:
-        sample = result.traces.take(range(min(DOCUMENTS_ASKED, len(result.traces))))
-        print(f"of {len(sample)} documents:")
-        for name, answer in asked(sample).items():
-            print(f"{answer:10.4f} {ASKED[name]}")
+    if wanted.family == "text":
+        for name, value in answers(result).items():
+            print(f"{value:10.4f} {ASKED[name]}")
+
+
+def answers(result: Result) -> pd.Series:
+    """Those of ASKED over the whole test set: as stored, else what the traces give in seconds."""
+    table = result.numbers
+    if table is None:
+        assert result.traces is not None
+        table = rows.number_rows(result.record, rows.quick_summary(result.record, result.traces))
+    whole = index.with_parameters(table[(table["predicted"] == "all") & (table["bin"] == "all")])
+    named = whole["measure"] + " " + whole["statistic"].astype(object)
+    return whole.set_index(named)["value"].reindex(list(ASKED)).dropna()
 
 
 def set_fields(words: list[str]) -> dict:
@@ -157,17 +162,17 @@ def numbers(
     fields = dict(place.split("=", 1) for place in places if "=" in place)
     if len(fields) != len(places):
         raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(places)}")
-    rows = index.numbers(measure, statistic, **fields)
-    if rows.empty:
+    table = index.numbers(measure, statistic, **fields)
+    if table.empty:
         raise AttnError(
             f"no stored run fits {' '.join(places)}; {near(fields)}`python -m attn_core archive list` names all"
         )
     if by:
-        rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "parameter", "statistic"]))
+        table = index.over_seeds(table, *dict.fromkeys([*by, "measure", "parameter", "statistic"]))
     else:
         model = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed"]
-        rows = rows[[*model, *index.NAMES, "value", "data", "n_test", "key"]]
-    show(rows, as_json)
+        table = table[[*model, *index.NAMES, "value", "data", "n_test", "key"]]
+    show(table, as_json)
 
 
 def near(fields: dict[str, str]) -> str:

@@ -149,7 +149,7 @@ def ranked(model: FirstState, ids: Tensor, directions: Tensor, mask: int) -> dic
     Differentiate by s at s = 1: <e_t, dz/de_t> = 0. So gradient times word is minus gradient times position and type:
     it says where a piece stands, and not which it is.
     """
-    text = opened(model, word_vectors(model, ids))
+    text = opened(model, model.encoder.embedding(ids).detach().requires_grad_())
     towards = text.logit.detach().sign()
     total = (text.logit * towards).sum()
     by_word, by_whole, *by_attention = torch.autograd.grad(total, [text.word, text.embedded, *text.attention])
@@ -171,11 +171,6 @@ def ranked(model: FirstState, ids: Tensor, directions: Tensor, mask: int) -> dic
         "whole_input": product(text.embedded, by_whole),
     }
     return {name: value[:, 1:-1].detach() for name, value in values.items()}
-
-
-def word_vectors(model: FirstState, ids: Tensor) -> Tensor:
-    """The vectors (B, L, H) of word pieces, from which autograd starts."""
-    return model.encoder.embedding(ids).detach().requires_grad_()
 
 
 def product(x: Tensor, slope: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from numpy import ndarray
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.measures import without_nan
 from attn_core.traces import Arrays, Traces, attending_only, each_without, one_logit, sigmoid, totals
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -131,9 +130,6 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
             numbers[name, "", f"comprehensiveness share={share:g}"] = erasure(traces, ~words)
             numbers[name, "", f"sufficiency share={share:g}"] = erasure(traces, words)
 
-    rows = []
-    for names, values in numbers.items():
-        values = without_nan(values)
-        error = values.std(ddof=1) / len(values) ** 0.5
-        rows.append((*names, values.mean(), error))
-    return pd.DataFrame(rows, columns=["measure", "other", "statistic", "value", "error"])
+    values = pd.DataFrame(numbers)
+    means = pd.DataFrame({"value": values.mean(), "error": values.sem()})
+    return means.rename_axis(["measure", "other", "statistic"]).reset_index()

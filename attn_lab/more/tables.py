@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from attn_core.errors import AttnError
 from attn_core.experiments import adversarial, correlation, permutation, search
 from attn_core.experiments.correlation import LONGEST
-from attn_core.experiments.optimum import exact
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
 from attn_core.measures import LEVEL, without_nan
 from attn_core.traces import Traces, has_one_logit
@@ -88,25 +87,6 @@ def derived(documents: pd.DataFrame) -> pd.DataFrame:
         if {"tau_gradient_loo", f"tau_attention_{name}"} <= set(documents):
             columns[f"difference_{name}"] = documents["tau_gradient_loo"] - documents[f"tau_attention_{name}"]
     return documents.assign(**columns)
-
-
-def asked(traces: Traces) -> dict[str, float]:
-    """What the three papers would ask of a model of single texts: numbers over the documents, in seconds.
-
-    single_state_agreement, attention_invariant, erased, flat: means of columns of `single_state_agreement`, the last
-    two of top_erased and flips_under_uniform. tau: mean of Kendall's tau of attention and gradients. shuffled: share
-    with a median change below 0.1. adversarial: share whose exact optimum at epsilon 0.05 has a JSD over 0.4.
-    """
-    single_states = single_state_agreement(traces)
-    return {
-        "single_state_agreement": single_states["single_state_agreement"].mean(),
-        "attention_invariant": single_states["attention_invariant"].mean(),
-        "tau": correlation.correlation(traces)["tau_attention_gradient"].mean(),
-        "shuffled": (permutation.permutation(traces)["median_change"] < 0.1).mean(),
-        "adversarial": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
-        "erased": single_states["top_erased"].mean(),
-        "flat": single_states["flips_under_uniform"].mean(),
-    }
 
 
 def edges(statistic: str) -> np.ndarray:

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 
-from attn_core.experiments.adversarial import ceilings
-from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import removals
@@ -17,7 +15,7 @@ from attn_core.measures import crossed_interval, jsd_ragged, seed_interval, with
 from attn_core.traces import Traces, has_one_logit
 from attn_lab.more.compared import agreement
 from attn_lab.more.erasure import derived
-from attn_lab.more.single_state import single_state_agreement
+from attn_lab.more.tables import document_table
 
 FEWEST = 50
 """Of fewer texts nothing is decided."""
@@ -67,19 +65,19 @@ def per_text(own: list[Traces], flat: list[Traces]) -> pd.DataFrame:
 def of_model(traces: Traces, flat: Traces) -> pd.DataFrame:
     """The numbers of each text of one model; flat: the model with uniform weights."""
     n = np.where(traces.lengths > 1, traces.lengths, np.nan)
-    single_states = single_state_agreement(traces)
+    tested = document_table(traces, epsilons=())
     right = traces.predicted == traces.label
     columns = {
         "doc_id": traces.doc_id,
         "label": traces.label,
         "attention": np.split(traces.attention, traces.offsets[1:-1]),
         "accuracy": 1.0 * right,
-        "attention-invariant": single_states["attention_invariant"],
-        "single-state agreement": single_states["single_state_agreement"],
+        "attention-invariant": tested["attention_invariant"],
+        "single-state agreement": tested["single_state_agreement"],
         "gain over uniform": 1.0 * right - (flat.predicted == flat.label),
-        "flips under uniform": single_states["flips_under_uniform"],
-        "tau with gradients": correlation(traces)["tau_attention_gradient"],
-        "ceiling": ceilings(traces)["ceiling"],
+        "flips under uniform": tested["flips_under_uniform"],
+        "tau with gradients": tested["tau_attention_gradient"],
+        "ceiling": tested["ceiling"],
         f"gain over uniform{CHANCE}": 0.0,
         f"tau with gradients{CHANCE}": 0.0,
     }

@@ -93,7 +93,10 @@ def cleaned(
     row is kept; with several labels all are, in one split. A drawn split is 60:20:20 within each class; of fewer than
     250 texts more are held out, up to a half, so that FEWEST are tested.
     """
-    check_names(text, label, split, fold)
+    if len({text, label, split}) < 3:
+        raise AttnError(f"texts, labels and splits are columns of their own, got '{text}', '{label}' and '{split}'")
+    if fold and fold not in FOLDS:
+        raise AttnError(f"fold is 0 (a single split) or {FOLDS[0]} to {FOLDS[-1]} parts, each tested once; got {fold}")
     where, table = read(table, text, label, split, header, encoding)
     rows = pd.DataFrame({"text": as_written(table[text], where), "label": as_written(table[label], where)})
     rows["split"] = as_written(table[split], where).str.lower().replace(MEANT) if split in table else ""
@@ -123,19 +126,6 @@ def cleaned(
     for doubt in doubtful(pd.Series(classes), rows):
         texts.doubt(doubt)
     return texts
-
-
-def check_names(
-    text: str,
-    label: str,
-    split: str,
-    fold: int,
-) -> None:
-    """AttnError for columns that are the same, and a number of parts that nobody can ask for."""
-    if len({text, label, split}) < 3:
-        raise AttnError(f"texts, labels and splits are columns of their own, got '{text}', '{label}' and '{split}'")
-    if fold and fold not in FOLDS:
-        raise AttnError(f"fold is 0 (a single split) or {FOLDS[0]} to {FOLDS[-1]} parts, each tested once; got {fold}")
 
 
 def read(

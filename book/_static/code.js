@@ -21,5 +21,5 @@
     box.checked = Boolean(kept());
     open(box.checked);
   }
-  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+  document.addEventListener("DOMContentLoaded", start);
 })();

@@ -207,7 +207,7 @@ if (typeof document !== "undefined") {
   const here = document.currentScript?.src;
   /* Elements from HTML of this script's own; words are data and are put in as text. */
   const made = html => [...Object.assign(document.createElement("template"), { innerHTML: html }).content.children];
-  const element = (tag, className, textContent = "") => Object.assign(document.createElement(tag), { className, textContent });
+  const element = (tag, className, textContent = "", more = {}) => Object.assign(document.createElement(tag), { className, textContent, ...more });
   const drawn = (tag, attributes) => {
     const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, value);
@@ -216,7 +216,7 @@ if (typeof document !== "undefined") {
   const side = p => (p > 0.5 ? "positive" : "negative");
   const percent = x => `${Math.round(100 * x)}%`;
   const share = x => `${100 * Math.min(1, Math.max(0, x))}%`;
-  const group = (kind, name) => Object.assign(element("div", kind), { role: "group", ariaLabel: name });
+  const group = (kind, name) => element("div", kind, "", { role: "group", ariaLabel: name });
   const told = (root, values) => Object.assign(root.dataset, values); // for whoever tests the page
 
   /* Puts parts into an element; what stood in it is kept for paper. */
@@ -238,7 +238,7 @@ if (typeof document !== "undefined") {
     const row = group(kind, name);
     if (head) row.append(element("small", "", head));
     for (const [key, text] of Object.entries(texts)) {
-      const button = Object.assign(element("button", "", text), { type: "button", onclick: () => pressed(key) });
+      const button = element("button", "", text, { type: "button", onclick: () => pressed(key) });
       button.dataset.key = key;
       row.append(button);
     }
@@ -459,12 +459,8 @@ if (typeof document !== "undefined") {
         const { top, height } = slot.getBoundingClientRect();
         to(1 - (event.clientY - top) / height);
       });
-      slot.onkeydown = event => {
-        const step = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 }[event.key];
-        if (!step || t === out) return;
-        event.preventDefault();
-        to(now[t] + step);
-      };
+      const steps = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
+      stepped(slot, steps, step => to(now[t] + step));
       key.onclick = () => touch(t);
       return parts;
     }
@@ -539,10 +535,17 @@ if (typeof document !== "undefined") {
     }
   }
 
+  /* Keys that move something: each its step. */
+  const stepped = (handle, steps, move) => (handle.onkeydown = event => {
+    if (!steps[event.key]) return;
+    event.preventDefault();
+    move(steps[event.key]);
+  });
+
   /* A line to type a sentence into; the model comes with its first use, from a file beside this script. */
   let reader;
   const loaded = () => (reader ??= new Promise((done, failed) => {
-    const [script, more] = ["sst-reader.js", "sst-words.js"].map(name => Object.assign(element("script", ""), { src: new URL(name, here) }));
+    const [script, more] = ["sst-reader.js", "sst-words.js"].map(name => element("script", "", "", { src: new URL(name, here) }));
     script.onload = () => document.head.append(more);
     more.onload = more.onerror = () => done(attn.prepare(attn.model));
     script.onerror = () => { reader = undefined; script.remove(); failed(); };
@@ -621,13 +624,10 @@ if (typeof document !== "undefined") {
       const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       set(at.x / 100, -at.y / 100);
     });
-    point.onkeydown = event => {
-      const step = { ArrowUp: [0, 0.02], ArrowDown: [0, -0.02], ArrowLeft: [-0.02, 0], ArrowRight: [0.02, 0] }[event.key];
-      if (!step) return;
-      event.preventDefault();
+    stepped(point, { ArrowUp: [0, 0.02], ArrowDown: [0, -0.02], ArrowLeft: [-0.02, 0], ArrowRight: [0.02, 0] }, ([right, up]) => {
       const [x, y] = attn.place(now);
-      set(x + step[0], y + step[1]);
-    };
+      set(x + right, y + up);
+    });
     range.oninput = () => { epsilon = Number(range.value); draw(); };
     draw();
   }
@@ -715,7 +715,7 @@ if (typeof document !== "undefined") {
         line.append(element("b", "", `${side(now.p[i])}, p = ${now.p[i].toFixed(2)}`),
           element("small", "", now === first ? "" : `, JSD ${distance.toFixed(2)} to the first`), element("br", ""));
         words.forEach((word, t) => {
-          const mark = Object.assign(element("span", "", word), { title: a[t].toFixed(3) });
+          const mark = element("span", "", word, { title: a[t].toFixed(3) });
           mark.style.setProperty("--w", a[t]);
           if (a[t] >= 0.095) mark.append(element("small", "", a[t].toFixed(2).slice(1)));
           line.append(mark, " ");
@@ -736,7 +736,7 @@ if (typeof document !== "undefined") {
       <th scope="col">layer</th><th scope="col" class="count" aria-label="pieces that decide negative">−</th></tr></thead><tbody></tbody></table>
       <p class="attn-why" aria-live="polite"></p>`);
     const heading = (scope, ...inside) => {
-      const cell = Object.assign(element("th", ""), { scope });
+      const cell = element("th", "", "", { scope });
       cell.append(...inside);
       return cell;
     };
@@ -745,21 +745,15 @@ if (typeof document !== "undefined") {
     const cells = rows.map((row, layer) => {
       row.append(heading("row", layers[layer]));
       const keys = pieces.map((_, piece) => {
-        const key = Object.assign(element("button", ""), { type: "button" });
-        key.onclick = key.onfocus = () => choose(layer, piece);
+        const chosen = () => choose(layer, piece), key = element("button", "", "", { type: "button", onclick: chosen, onfocus: chosen });
         row.insertCell().append(key);
         return key;
       });
       row.insertCell().className = "count";
       return keys;
     });
-    table.onkeydown = event => {
-      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-      const next = step && cells[at[0] + step[0]]?.[at[1] + step[1]];
-      if (!next) return;
-      event.preventDefault();
-      next.focus();
-    };
+    stepped(table, { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }, ([down, right]) =>
+      cells[at[0] + down]?.[at[1] + right]?.focus());
     function choose(layer, piece) {
       cells[at[0]][at[1]].tabIndex = -1;
       at = [layer, piece];
@@ -811,5 +805,5 @@ if (typeof document !== "undefined") {
     roots.forEach(root => plays[root.dataset.play](root));
     if (roots.length) shortcut(roots[0]);
   }
-  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+  document.addEventListener("DOMContentLoaded", start);
 }

@@ -77,5 +77,5 @@
     addEventListener("resize", reach);
     document.addEventListener("toggle", reach, true); // a fold
   }
-  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+  document.addEventListener("DOMContentLoaded", start);
 })();

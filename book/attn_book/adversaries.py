@@ -7,15 +7,10 @@ import numpy as np
 import pandas as pd
 
 from attn_book import derived
-from attn_book.corrected import holm
-from attn_book.guides import seed_p
+from attn_book.corrected import holm, p_of
 from attn_book.scorecard import reported
 from attn_core.experiments.distance import HALVED
-from attn_core.measures import (
-    LEVEL,
-    crossed_interval,
-    seed_interval,
-)
+from attn_core.measures import LEVEL, crossed_interval
 from attn_lab import Run, obtain, over_seeds
 from attn_lab.runs import index
 from attn_lab.runs.run import SEEDS
@@ -80,10 +75,9 @@ def figure_5() -> pd.DataFrame:
 def over_bases(values: pd.Series) -> pd.DataFrame:
     """Of numbers, one a seed or base, indexed by data set first: mean, 95 % interval, and p of a mean of 0 after Holm's
     correction over the data sets."""
-    sets = values.dropna().groupby(level=0, sort=False)
-    table = pd.DataFrame({"mean": sets.mean()})
-    table[["low", "high"]] = [seed_interval(rows) for _, rows in sets]
-    return table.assign(p=holm(sets.agg(seed_p).to_numpy()))
+    rows = pd.DataFrame({"corpus": values.index.get_level_values(0), "value": values.to_numpy()}).dropna()
+    table = over_seeds(rows, "corpus").set_index("corpus")
+    return table.assign(p=holm(p_of(table["mean"], table["low"], table["high"], table["n_seeds"], 0)))
 
 
 def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:

@@ -1,10 +1,13 @@
-"""Holm's correction of several tests at once."""
+"""p of means over seeds, and Holm's correction of several at once."""
 
 import numpy as np
+import pandas as pd
 from numpy import ndarray
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from attn_core import checks
+from attn_core.measures import LEVEL
 
 
 def holm(p: ArrayLike) -> ndarray:
@@ -15,3 +18,20 @@ def holm(p: ArrayLike) -> ndarray:
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1)
     return adjusted
+
+
+def p_of(
+    mean: pd.Series,
+    low: pd.Series,
+    high: pd.Series,
+    seeds: pd.Series,
+    line: pd.Series | float,
+) -> pd.Series:
+    """Two-sided p of means on a line, by Student's t with seeds - 1 degrees of freedom: below LEVEL where the interval
+    lies wholly on one side; 1 without an interval, as of what is the same in every seed."""
+    free = seeds.clip(lower=2) - 1
+    off = mean - line
+    half = (mean - low).where(off > 0, high - mean)
+    far = np.where(half > 0, off.abs() / half.where(half > 0), np.where(off == 0, 0, np.inf))
+    p = 2 * stats.t.sf(far * stats.t.ppf(1 - LEVEL / 2, free), free)
+    return pd.Series(p, mean.index).where(half.notna(), 1.0)

@@ -15,7 +15,7 @@ from attn_book.words import ENCODERS, SETS
 from attn_core.experiments import distance
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
-from attn_core.measures import bootstrap_interval, crossed_interval
+from attn_core.measures import HEADLINE_SEEDS, bootstrap_interval, crossed_interval
 from attn_core.traces import Traces
 from attn_lab import obtain
 from attn_lab.data.catalogue import CATALOGUE
@@ -59,6 +59,12 @@ models behind the seeds."""
 Stored = tuple[pd.DataFrame, pd.DataFrame]
 """What is stored for the rules of one paper: numbers, with the columns PLACE, seed, value, n (documents); and by rule
 id those of NOTES that tell more than the numbers."""
+
+
+def five(ask: Callable) -> Callable:
+    """`index.runs` or `index.numbers` of the five trainings that every model has. BiLSTMs of SST, AG News and 20 News
+    have nine, which Wiegreffe & Pinter 3.2 and 3.3, the scorecard and the gallery take."""
+    return partial(ask, seed=SEEDS[:HEADLINE_SEEDS])
 
 
 def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd.DataFrame:
@@ -182,10 +188,8 @@ def statements() -> pd.DataFrame:
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     absent = np.full(len(chosen), np.nan)
     run = defaultdict(lambda: absent, zip(wide.index, wide.to_numpy(), strict=True))
-    tables = []
-    for name, value in statements_of(run).items():
-        tables.append(chosen.assign(measure=f"statement_{name}", value=value))
-    return of_all(pd.concat(tables))
+    statements = statements_of(run).items()
+    return of_all(pd.concat([chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements]))
 
 
 def sooner(rules: pd.DataFrame) -> pd.DataFrame:
@@ -205,14 +209,19 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
         steps = table[table["n"] > 1].replace(NEVER, np.inf)
         later = steps["removed_attention"] - steps["removed_gradient"]
         lead = np.sign(later.dropna().to_numpy())  # 1: gradient first; NaN where neither flips
-        low, high = bootstrap_interval(lead, statistic=odds)
-        notes[rule.id] = {
-            "mean": float(odds(lead)),
-            "low": low,
-            "high": high,
-            "n_seeds": 1,
-        }
+        notes[rule.id] = note_of(lead, odds)
     return pd.DataFrame.from_dict(notes, orient="index")
+
+
+def note_of(values: np.ndarray, statistic: Callable, **more: float) -> dict[str, float]:
+    """A statistic of documents as a note, with an interval over these."""
+    low, high = bootstrap_interval(values, statistic=statistic)
+    return {
+        "mean": float(statistic(values)),
+        "low": low,
+        "high": high,
+        "n_seeds": 1,
+    } | more
 
 
 def odds(lead: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -295,28 +304,29 @@ GUIDE_JSD = 0.62
 def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
     """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
     jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
-    where = {
-        "attention": attention,
-        "selection": selection,
-        "source": "archive",
-    }
-    return in_pairs(index.runs, corpus=corpora, encoder="lstm", **where)
+    return in_pairs(
+        index.runs,
+        corpus=corpora,
+        encoder="lstm",
+        attention=attention,
+        selection=selection,
+        source="archive",
+    )
 
 
-def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
+def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
     """Adversaries of five bases (data/sweeps/adversaries-grid.yml, gpu-imdb-adversaries.yml), rows of `index.runs` by
     base and divergence, λ = 0 among them.
 
-    base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most, or each if asked for.
+    base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most.
     """
     where = {"corpus": corpora, "encoder": "lstm", "attention": "tanh", "source": "archive"}
     bases = index.runs(rounding=1, **where).set_index("key")
     rows = index.runs(divergence="any", **where)
     rows = rows[rows["base"].isin(bases.index)]
     rows = rows.assign(base_f1=rows["base"].map(bases["f1_1"]).astype(float))
-    if not every:
-        rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
-        rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
+    rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
+    rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
     return rows.sort_values(["corpus", "seed", "divergence"], kind="stable", ignore_index=True)
 
 
@@ -367,10 +377,8 @@ def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
 
 def once_a_seed(rows: pd.DataFrame) -> pd.DataFrame:
     by_adversary = rows["source"] == "adversary"
-    tables = [rows[~by_adversary]]
-    for _, led in rows[by_adversary].groupby("corpus"):
-        tables.append(as_in_table_3(led))
-    rows = pd.concat(tables).sort_index()
+    led = [as_in_table_3(led) for _, led in rows[by_adversary].groupby("corpus")]
+    rows = pd.concat([rows[~by_adversary], *led]).sort_index()
     return rows.drop_duplicates(["corpus", "source", "seed"], ignore_index=True)
 
 
@@ -415,9 +423,7 @@ def seed_tables(corpus: str) -> list[pd.DataFrame]:
 def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`per_search`) on the traces of the base of seed 10, kept; None without these."""
     folder = store.archive_folder()
-    models = classifiers(corpus)
-    first = models[models["seed"] == SEEDS[0]]
-    keys = [key for key in first["key"] if store.has_traces(folder, key)]
+    keys = [key for key in classifiers(corpus).query("seed == @SEEDS[0]")["key"] if store.has_traces(folder, key)]
     if not keys:
         return None
 
@@ -453,11 +459,8 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
 
 
 def named_rows(values: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Series of numbers by measure, one below the other: their index, value, measure."""
-    tables = []
-    for name, series in values.items():
-        tables.append(series.rename("value").reset_index().assign(measure=name))
-    return pd.concat(tables)
+    """Series of numbers by measure, one below the other: measure, their index, value."""
+    return pd.concat(values, names=["measure"]).rename("value").reset_index()
 
 
 def of_classifiers(corpora: list[str]) -> pd.DataFrame:
@@ -471,14 +474,10 @@ def of_classifiers(corpora: list[str]) -> pd.DataFrame:
         values = {"f1_base": base["f1_1"], "f1_uniform": uniform["f1_1"], "f1_gap": gap}
         if "imdb" in gap:
             values["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
-        if chosen == "dev":
+        for name, rows in {"seeds": base, "uniform": uniform}.items() if chosen == "dev" else ():
             values |= {
-                "jsd_seeds": base["jsd"],
-                "tvd_halved_seeds": distance.HALVED * base["tvd"],
-            }
-            values |= {
-                "jsd_uniform": uniform["jsd"],
-                "tvd_halved_uniform": distance.HALVED * uniform["tvd"],
+                f"jsd_{name}": rows["jsd"],
+                f"tvd_halved_{name}": distance.HALVED * rows["tvd"],
             }
         tables.append(named_rows(values).assign(selection=chosen))
     return pd.concat(tables)
@@ -529,10 +528,8 @@ def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.Data
     rows = []
     for seed, points in curve.groupby("seed", sort=False):
         line = points["jsd"], points["tvd"]
-        read = {}
-        for name in asked:
-            if name.startswith("curve_at_"):
-                read[name] = tvd_at(*line, float(name.removeprefix("curve_at_")))
+        places = {name: name.removeprefix("curve_at_") for name in asked if name.startswith("curve_at_")}
+        read = {name: tvd_at(*line, float(at)) for name, at in places.items()}
         for name, table in models.items():
             if table is not None:
                 point = table[["jsd", "tvd"]].mean()
@@ -588,14 +585,8 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
         if column == "tvd":
             values = distance.HALVED * values
         if len(values):
-            low, high = bootstrap_interval(values, statistic=middle)
-            notes[rule.id] = {
-                "mean": float(middle(values)),
-                "low": low,
-                "high": high,
-                "n_seeds": len(seeds) if compared == "seeds" else 1,
-                "documents": len(values) if in_bins else np.nan,  # a bin needs enough of them
-            }
+            notes[rule.id] = note_of(values, middle, documents=len(values) if in_bins else np.nan)
+            notes[rule.id] |= {"n_seeds": len(seeds)} if compared == "seeds" else {}
     return notes
 
 

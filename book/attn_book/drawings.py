@@ -6,10 +6,9 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import expit
-from scipy.stats import t as student
 
 from attn_book import figures, tables
-from attn_book.corrected import holm
+from attn_book.derived import five
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, minus
 from attn_book.scorecard import APRIL_RUN, reported
@@ -98,7 +97,7 @@ def histograms(
         "source": "archive",
     }
     ours = shares_of(
-        newest(numbers, measure, bars, "any", **where),
+        newest(five(numbers), measure, bars, "any", **where),
         ["corpus", "encoder", "predicted"],
     )
     sheet, grid = columns(
@@ -214,9 +213,9 @@ def bars(
     return sheet, "; ".join(sentences)
 
 
-def triangle(toy: pd.DataFrame, read: dict, epsilon: float = 0.05) -> Figure:
+def triangle(toy: pd.DataFrame, read: dict) -> Figure:
     """Every attention over three words of `read_sentence` as a point: lines of equal JSD to the model's own, the
-    band in which p stays within epsilon, and the optimal adversarial attention."""
+    band in which p stays within 0.05, and the optimal adversarial attention."""
     own, far, contribution = toy[["attention", "adversary", "contribution"]].to_numpy(float).T
     orange = figures.COLOURS["lstm"]
     steps = range(61)
@@ -232,7 +231,7 @@ def triangle(toy: pd.DataFrame, read: dict, epsilon: float = 0.05) -> Figure:
     axes.tricontourf(
         *place(grid),
         change,
-        levels=[-epsilon, epsilon],
+        levels=[-0.05, 0.05],
         colors=[orange],
         alpha=0.3,
     )
@@ -295,17 +294,9 @@ def place(weights: np.ndarray) -> np.ndarray:
 
 
 def claims(rows: pd.DataFrame, asks: dict[str, str]) -> HTML:
-    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its `word`;
-    ° where it would no longer hold after Holm's correction over the data sets of its claim."""
-    free = rows["n_seeds"] - 1
-    error = (rows["high"] - rows["low"]) / 2 / student.ppf(0.975, free)
-    gap = rows["ours"] - rows["reported"]
-    p = pd.Series(
-        student.sf(gap.where(rows["side"] == "above", -gap) / error, free),
-        rows.index,
-    )
-    kept = p.groupby(rows["name"]).transform(lambda sets: holm(sets.to_numpy())) < 0.025
-    cells = rows["ours"].map("{:.2f}".format) + np.where((rows["word"] == "holds") & ~kept, "°", "")
+    """Claims of the scorecard as a matrix: below what the claim `name` asks, a cell a data set, coloured by its
+    `word`."""
+    cells = rows["ours"].map("{:.2f}".format)
     kinds = rows.groupby("corpus")["data"].first()
     order = sorted(
         (name for name in SETS if name in kinds),

@@ -10,15 +10,12 @@ been seen: they are compared by ROC AUC (the F1 of a network that knows nothing 
 and ranks with places under uniform weights instead of chance, since as many ranks as words tell a text's length.
 """
 
-import math
-
 import numpy as np
 import pandas as pd
-import scipy
-from numpy.typing import ArrayLike
 
-from attn_book.corrected import holm
-from attn_core.measures import HEADLINE_SEEDS, LEVEL, seed_interval
+from attn_book.corrected import holm, p_of
+from attn_core.measures import HEADLINE_SEEDS, LEVEL
+from attn_lab import over_seeds
 
 SOURCES = {
     "uniform": "uniform",
@@ -67,38 +64,28 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     where none does), p (Student t, two-sided, against 0), holm (over all rows of all data sets with HEADLINE_SEEDS or
     more seeds and guides), lies: 'above', 'below' or 'contains' zero after Holm, '' where not judged.
     """
-    rows = []
+    gaps = []
     for corpus, runs in scores.groupby("corpus", sort=False):
         for name, (first, second, score) in contrasts.items():
-            runs_first = runs[runs["source"] == first].set_index("seed")
-            runs_second = runs[runs["source"] == second].set_index("seed")
-            gap = (runs_first[score] - runs_second[score]).dropna()  # by seed
-            if len(gap):
-                low, high = seed_interval(gap)
-                n_guides = guides_of(runs_first.loc[gap.index].reset_index())
-                interval = (gap.mean(), low, high)
-                rows.append((corpus, name, score, *interval, len(gap), n_guides, seed_p(gap)))
-    columns = ["corpus", "contrast", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
-    table = pd.DataFrame(rows, columns=columns)
-    table = table.astype(dict.fromkeys(("mean", "low", "high", "p"), float))
-
-    judged = (table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS).to_numpy()
-    corrected = np.full(len(table), np.nan)
-    corrected[judged] = holm(table["p"].to_numpy()[judged])
-    lies = np.select([~judged, corrected >= LEVEL, table["mean"] > 0], ["", "contains", "above"], "below")
+            ours, theirs = (runs[runs["source"] == source].set_index("seed") for source in (first, second))
+            gap = ours.assign(
+                value=ours[score] - theirs[score],
+                corpus=corpus,
+                contrast=name,
+                score=score,
+            )
+            gaps.append(gap.dropna(subset="value").reset_index())
+    rows = pd.concat(gaps)
+    by = ["corpus", "contrast", "score"]
+    table = over_seeds(rows, *by).drop(columns="std")
+    table["n_guides"] = [guides_of(runs) for _, runs in rows.groupby(by, sort=False)]
+    table["p"] = p_of(table["mean"], table["low"], table["high"], table["n_seeds"], 0)
+    enough = table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS
+    corrected = pd.Series(holm(table["p"][enough].to_numpy()), table.index[enough]).reindex(table.index)
+    lies = np.select([~enough, corrected >= LEVEL, table["mean"] > 0], ["", "contains", "above"], "below")
     return table.assign(holm=corrected, lies=lies)
 
 
 def guides_of(rows: pd.DataFrame) -> int:
     """Models whose weights guide the runs of one source; a network that learns its own weights has one a seed."""
     return rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"]).nunique()
-
-
-def seed_p(values: ArrayLike) -> float:
-    """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
-    values = np.asarray(values, float)
-    if len(values) < 2:
-        return math.nan
-    if not np.ptp(values):
-        return float(values[0] == 0)
-    return float(scipy.stats.ttest_1samp(values, 0).pvalue)

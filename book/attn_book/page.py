@@ -29,6 +29,9 @@ from attn_lab.runs import foreign
 SIGN = re.compile(r"(?<![\w-])-(?=\d)")
 """The sign of a number; hyphens within words and dates are none."""
 
+RECORD = "application/papermill.record/text/plain"
+"""As what a number for the prose is displayed."""
+
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(), trim_blocks=True
 )
@@ -55,14 +58,13 @@ def glue(**values: object) -> None:
     `myst_nb.glue(…, display=False)`, without Sphinx in the reader's kernel."""
     from IPython.display import display
 
-    prefix = "application/papermill.record/"
     for name, value in values.items():
         if isinstance(value, str):
             value = minus(value)
         elif hasattr(value, "item"):
             value = value.item()
-        record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
-        display({f"{prefix}text/plain": repr(value)}, metadata=record, raw=True)
+        record = {"scrapbook": {"name": name, "mime_prefix": RECORD.removesuffix("text/plain")}}
+        display({RECORD: repr(value)}, metadata=record, raw=True)
 
 
 def expect(holds: object, *says: str) -> None:

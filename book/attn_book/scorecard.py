@@ -11,10 +11,9 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from attn_book import derived
-from attn_book.corrected import holm
+from attn_book.corrected import holm, p_of
 from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
 from attn_book.fasttext import newest
 from attn_core.errors import AttnError
@@ -41,18 +40,6 @@ OURS = (
     "minus",
 )
 """Columns of tolerances.csv that say which number of ours a rule judges, and how."""
-
-NAMES = [
-    "paper",
-    "item",
-    "corpus",
-    "group",
-    "encoder",
-    "attention",
-    "measure",
-    "statistic",
-]
-"""The columns that name a row."""
 
 PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
@@ -239,17 +226,6 @@ def chance_among_sets(rows: pd.DataFrame) -> pd.Series:
         lambda each: holm(each.to_numpy())
     )
     return ((asked < LEVEL) & (corrected >= LEVEL)).reindex(rows.index, fill_value=False)
-
-
-def p_of(mean: pd.Series, low: pd.Series, high: pd.Series, seeds: pd.Series, line: pd.Series | float) -> pd.Series:
-    """Two-sided p of means on a line, by Student's t with seeds - 1 degrees of freedom: below LEVEL where the interval
-    lies wholly on one side; 1 without an interval, as of what is the same in every seed."""
-    free = seeds.clip(lower=2) - 1
-    off = mean - line
-    half = (mean - low).where(off > 0, high - mean)
-    far = np.where(half > 0, off.abs() / half.where(half > 0), np.where(off == 0, 0, np.inf))
-    p = 2 * stats.t.sf(far * stats.t.ppf(1 - LEVEL / 2, free), free)
-    return pd.Series(p, mean.index).where(half.notna(), 1.0)
 
 
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:

@@ -107,12 +107,12 @@ table = PARTS.table
 """HTML of a plain table of heads and lines, in a window of its own; all cells but those that are HTML are escaped."""
 
 
-def means(rows: pd.DataFrame, digits: int = 2) -> HTML:
+def means(rows: pd.DataFrame) -> HTML:
     """Rows of `index.over_seeds` by corpus, and of `page.chosen` below them, for a reader: names for keys, no index."""
     keys = rows.columns.intersection(["corpus", "encoder", "score"])
     lines = []
     for label, row in rows.replace(SETS | ENCODERS).iterrows():
-        mean, low, high = [number(row[name], f".{digits}f") for name in ("mean", "low", "high")]
+        mean, low, high = [number(row[name], ".2f") for name in ("mean", "low", "high")]
         cells = [mean, YOURS] if label == YOURS else [f"{mean} ({low} to {high})", int(row["n_seeds"])]
         lines.append([*row[keys], *cells])
     return HTML(PARTS.table([*keys, "mean (95 %)", "seeds"], lines))

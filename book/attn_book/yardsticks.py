@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attn_book import figures
+from attn_book.derived import five
 from attn_book.fasttext import newest
 from attn_core.experiments.adversarial import ceilings, shuffles
 from attn_core.experiments.optimum import exact
@@ -44,7 +45,7 @@ def yardsticks(epsilon: float, corpus: str, seed: int) -> pd.DataFrame:
     }
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
-        rows = newest(index.numbers, list(stored), "mean", source="archive", **where)
+        rows = newest(five(index.numbers), list(stored), "mean", source="archive", **where)
         rows["kind"] = index.with_parameters(rows)["measure"].map(stored)
         means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
     else:

@@ -61,7 +61,7 @@ def write_html(root: Path, edition: str) -> list[str]:
     source = write_student(root) if edition == "student" else root
     problems = sphinx(source)
     redirect(source)
-    write_kit(source, taught=source == root)
+    write_kit(root, source)
     built = source / "_build" / "html"
     archive = store.find_archive()
     if not problems and archive and (archive / sentence.FOLDER).is_dir():

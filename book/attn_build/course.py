@@ -25,11 +25,10 @@ from attn_build.pdf import link_from, printed
 from attn_build.plain import glued, plain, readable, walk
 from attn_build.rendering import address
 from attn_build.slides import FOLDER as SLIDES
-from attn_build.slides import PLAN, notes_of
-from attn_build.sources import KERNEL, convert, executed, numbers_of, pages, read_notebook, repository
+from attn_build.slides import PLAN, notes_of, plans
+from attn_build.sources import KERNEL, codes, convert, executed, numbers_of, pages, read_notebook, repository
 from attn_core.errors import AttnError
 
-ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MULTILINE)
 FOR_STUDENTS = (
     "Fill in the lines with `...`; the cell below each says whether the answer is right, or what kind of mistake it "
     "looks like. Headings are pages of the book: the toys and figures that an exercise speaks of are there, and on the "
@@ -96,17 +95,15 @@ class Session:
 def sessions(root: Path) -> list[Session]:
     """The five plans with all that they name."""
     notes = notes_of(root)
-    text = pages(root)[PLAN].read_text(encoding="utf-8")
-    plans = []
-    for number, title, plan in re.findall(r"^## (\d) · (.*?)\n(.*?)(?=^## |^\*Before)", text, re.MULTILINE | re.DOTALL):
-        rows = ROW.findall(plan)
+    every = []
+    for number, title, rows in plans(root):
         names = dict.fromkeys(page for _, _, page in rows if page)
-        own = notes[int(number)]
+        own = notes[number]
         if len(own["rows"]) != len(rows):
             raise AttnError(f"book/sessions.yml has {len(own['rows'])} rows for session {number}, its plan {len(rows)}")
         lessons, homework = ([lesson(root, name) for name in part] for part in (names, own["also"]))
-        plans.append(Session(int(number), title, rows, own["rows"], lessons, homework))
-    return plans
+        every.append(Session(number, title, rows, own["rows"], lessons, homework))
+    return every
 
 
 def lesson(root: Path, name: str) -> Lesson:
@@ -141,9 +138,9 @@ def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
     """Parameters, the imports and functions before, and *In ten lines* up to its first visible cell that prints; or
     nothing."""
     head = next((i for i, cell in enumerate(cells) if "## In ten lines" in cell.source), None)
-    at = next((i for i, cell in enumerate(cells) if "parameters" in cell.metadata["tags"]), None)
-    if head is None or at is None:
+    if head is None:
         return []
+    at = cells.index(*codes(cells, "parameters"))
     parsed = [statement for cell in codes(cells[:head]) for statement in ast.parse(cell.source).body]
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef)
     imports = [ast.unparse(statement) for statement in parsed if isinstance(statement, kinds)]
@@ -157,10 +154,6 @@ def ten_lines(cells: list[NotebookNode]) -> list[NotebookNode]:
     return taken
 
 
-def codes(cells: list[NotebookNode]) -> list[NotebookNode]:
-    return [cell for cell in cells if cell.cell_type == "code"]
-
-
 def folded(source: str, **options) -> NotebookNode:
     """A cell whose code is hidden until it is asked for, in JupyterLab and in Colab."""
     return new_code_cell(source, metadata={"jupyter": {"source_hidden": True}, "cellView": "form"}, **options)
@@ -171,11 +164,10 @@ def folded(source: str, **options) -> NotebookNode:
 
 def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookNode:
     """A session's notebook, with lines to fill in or solved."""
-    setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     title = f"# Session {session.number} · {session.title}\n\n{FOR_INSTRUCTORS if solved else FOR_STUDENTS}"
     cells = [
         new_markdown_cell(title),
-        folded(f"{setup}\nfrom attn_book import check"),
+        folded(f"{setup_of(root)}\nfrom attn_book import check"),
     ]
     for part in session.lessons:
         cells += cells_of(part, solved)
@@ -184,6 +176,11 @@ def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookN
         cells += cells_of(part, solved)
     numbered = [NotebookNode({**cell, "id": f"cell-{number}"}) for number, cell in enumerate(cells)]
     return new_notebook(cells=numbered, metadata={"kernelspec": KERNEL})
+
+
+def setup_of(root: Path) -> str:
+    """Code that finds or installs what a notebook needs."""
+    return TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
 
 
 def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
@@ -300,11 +297,10 @@ def publish(root: Path, kit: Path) -> None:
         for archive in (kit, kit.with_name("course-students.zip")):
             shutil.copy(archive, front.parent / SLIDES)
         link_from(front, PARTS.kit(SLIDES))
-    setup = TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)
-        notebook.cells.insert(0, folded(setup, id="setup"))
+        notebook.cells.insert(0, folded(setup_of(root), id="setup"))
         nbformat.write(notebook, made(path))
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
 
+from attn_book.page import RECORD
 from attn_build import PARTS
 
 GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
@@ -100,15 +101,14 @@ def walk(cells: list[NotebookNode]) -> Iterator[tuple[int, Piece, str]]:
 # ---- a page as plain Markdown ----------------------------------------------------------------------------------------
 
 
+def outputs_of(notebook: NotebookNode) -> list[NotebookNode]:
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
 def values_of(notebook: NotebookNode) -> dict:
     """Name -> value of all that an executed notebook glued."""
-    values = {}
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            for kind, text in output.get("data", {}).items():
-                if kind.startswith("application/papermill.record/"):
-                    values[output.metadata["scrapbook"]["name"]] = ast.literal_eval(text)
-    return values
+    glued_here = [output for output in outputs_of(notebook) if RECORD in output.get("data", {})]
+    return {output.metadata["scrapbook"]["name"]: ast.literal_eval(output.data[RECORD]) for output in glued_here}
 
 
 def glued(text: str, values: dict) -> str:
@@ -237,7 +237,7 @@ def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNod
 def strike(notebook: NotebookNode) -> bool:
     """Strike through the sentences whose guard failed, in the text, in titles and captions; whether a guard did. Its
     note (`page.expect`) goes where a sentence has its words."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    outputs = outputs_of(notebook)
     says = {note for output in outputs for note in NOTE.findall(html_of(output))}
     struck: set[str] = set()
 

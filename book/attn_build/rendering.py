@@ -15,10 +15,10 @@ import yaml
 from bs4 import BeautifulSoup
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from attn_build import PARTS, scratch_folder
+from attn_build import PARTS, read_yaml, scratch_folder
 from attn_build.plain import named
 from attn_build.running import execute, git, kernel_environment
-from attn_build.sources import declaration, locate, read_source, repository
+from attn_build.sources import declaration, locate, repository
 from attn_core.errors import AttnError
 
 RECORD = "Replication record"
@@ -109,9 +109,7 @@ def toc_pages(root: Path, record: bool = True) -> list[str]:
 
 def redirect(root: Path) -> None:
     """A page at every old address of book/redirects.yml that leads to the new one."""
-    source = root / "book" / "redirects.yml"
-    moved = yaml.safe_load(source.read_text(encoding="utf-8")) if source.is_file() else {}
-    for old, new in moved.items():
+    for old, new in read_yaml(root / "book" / "redirects.yml").items():
         target = root / "_build" / "html" / f"{old}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(PARTS.moved(os.path.relpath(f"{new}.html", Path(old).parent)), encoding="utf-8")
@@ -132,7 +130,7 @@ def setup(app) -> dict:
     root = Path(app.srcdir).parent
     chain = toc_pages(root, record=False)
     on_github = address(root)
-    about = cited_as(root)
+    about = read_yaml(root / "CITATION.cff")
 
     def change(app, page: str, template: str, context: dict, doctree) -> None:
         _, *neighbours = app.env.collect_relations().get(page) or (None, None, None)
@@ -160,12 +158,6 @@ def setup(app) -> dict:
     app.connect("html-page-context", change, priority=900)  # when all scripts of the page are there
     app.connect("build-finished", lighten)
     return {"parallel_read_safe": True}
-
-
-def cited_as(root: Path) -> dict | None:
-    """What CITATION.cff says of the book; None without it."""
-    citation = root / "CITATION.cff"
-    return yaml.safe_load(citation.read_text(encoding="utf-8")) if citation.is_file() else None
 
 
 def packed(table: re.Match) -> str:
@@ -208,7 +200,7 @@ def compared(page: str, parameters: dict, compare: str, sheet: Path | None, forc
     root = repository()
     name, values = compared_values(compare)
     every = [{**parameters, name: value} for value in values]
-    declares = declaration(read_source(locate(page)[1]), page)
+    declares = declaration(page)
     for choice in every:  # before the first one runs
         declares.settle(choice)
     sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
@@ -236,7 +228,7 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
     executed = nbformat.read(notebook, as_version=4)
     for cell in executed.cells:
         cell.source = cell.metadata.get("myst", cell.source)
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    config = read_yaml(root / "_config.yml")
     options = config["sphinx"]["config"]
     options |= {"myst_all_links_external": True, "html_sidebars": {"**": []}}
     no_search = {"article_header_start": [], "article_header_end": ["toggle-secondary-sidebar.html"]}

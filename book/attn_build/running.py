@@ -28,14 +28,13 @@ import attn_core
 import attn_lab
 from attn_book.page import minus
 from attn_build import PARTS, scratch_folder, trained
-from attn_build.plain import mark, named, readable
+from attn_build.plain import html_of, mark, named, outputs_of, readable
 from attn_build.sources import (
+    codes,
     convert,
     declaration,
     edited,
     in_book,
-    locate,
-    read_source,
     repository,
     writable,
     write_notebook,
@@ -81,8 +80,8 @@ def execute(
     stands at `output`. AttnError for a refused parameter or place, before anything runs, and for a failing cell.
     """
     here = repository(root)
-    name, path = locate(page, root)
-    declares = declaration(read_source(path), name)
+    declares = declaration(page, root)
+    name = declares.page
     asked = declares.check(parameters or {})
     values = asked | declares.changed(declares.settle(asked))
     target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
@@ -133,7 +132,7 @@ def provenance(root: Path, page: str, parameters: dict, stamp: str | None) -> di
 def skip_torch(notebook: NotebookNode, values: dict) -> bool:
     """Put what is stored in the place of cells that need torch, else a note; whether there are any such."""
     kept = trained.stored(notebook, values)
-    for cell, outputs in zip(trained.cells_of(notebook), kept, strict=True):
+    for cell, outputs in zip(codes(notebook.cells, "torch"), kept, strict=True):
         note = PARTS.gap(NO_TORCH, "Not run here") if outputs is None else PARTS.gap(TRAINED, "Stored outputs")
         cell.outputs = [new_output("display_data", {"text/html": note}), *(outputs or ())]
         cell.metadata["tags"].append("skip-execution")
@@ -199,7 +198,7 @@ def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: 
 
 def shortened(stopped: NotebookNode, reason: str) -> NotebookNode:
     """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
-    first = next(i for i, cell in enumerate(stopped.cells) if cell.cell_type == "code")
+    first = stopped.cells.index(codes(stopped.cells)[0])
     texts = [cell.source for cell in stopped.cells[first:] if cell.cell_type == "markdown"]
     lines = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
     lines += ["The rest of this page needs trained models that are not there.", "", PARTS.gap(reason)]
@@ -219,13 +218,10 @@ def built_page_of(root: Path):
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
     """An executed notebook with minus signs in its HTML tables."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            text = output.get("data", {}).get("text/html", "")
-            if "<table" in text:
-                output["data"]["text/html"] = NOT_TEXT.sub(
-                    lambda piece: piece[0] if piece[1] else minus(piece[0]), text
-                )
+    for output in outputs_of(notebook):
+        text = html_of(output)
+        if "<table" in text:
+            output["data"]["text/html"] = NOT_TEXT.sub(lambda piece: piece[0] if piece[1] else minus(piece[0]), text)
     return notebook
 
 

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from bs4 import BeautifulSoup
 
-from attn_build import write
+from attn_build import read_yaml, write
+from attn_build.sources import pages
 
 PLAN = "teaching"
 COURSE = "course"
@@ -17,6 +17,10 @@ FOLDER = "teach"
 Tree = Any
 """A tag of a page that Sphinx has built. Beautiful Soup types what is in it as perhaps absent: here it is not."""
 
+Row = tuple[str, str, str]
+"""Of a plan: minutes, what, and the page, if any."""
+
+ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MULTILINE)
 MOST_FIGURES = 3
 """A row of a plan shows at most so many figures of its page."""
 
@@ -37,29 +41,27 @@ class Slide:
     note: dict = field(default_factory=dict)  # of sessions.yml, for who presents
 
 
-def write_kit(root: Path, taught: bool = True) -> None:
+def write_kit(root: Path, source: Path) -> None:
     """Write _build/html/teach/session-1.html to -5.html, the same without findings and notes as session-1-students.html
-    (not taught: both without), and handouts.html.
+    (both without of a source other than the root, which is for students), and handouts.html.
 
     Each row of a session's table is a slide; the guess and the figures of the page that it names follow. Handouts: the
     verdict's claims without answers, the ten statements, a triangle, and every session's figures without title.
     """
-    built = root / "_build" / "html"
+    built = source / "_build" / "html"
     target = built / FOLDER
     if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
         return
     built_page.cache_clear()
     plan = built_page(built, PLAN).article
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
-    plans = [head.parent for head in plan.select("h2") if re.match(r"\d · ", head.text)]
-    notes = notes_of(root)
+    notes = notes_of(source)
     figures: dict[str, str] = {}
-    for number, part in enumerate(plans, 1):
-        title = part.h2.text.partition(" · ")[2]
-        slides = session(built, part, guesses)
+    for number, title, rows in plans(root):
+        slides = session(built, rows, guesses)
         for slide, note in zip(slides, notes.get(number, {}).get("rows", ()), strict=False):
             slide.note = note
-        for name, whole in {"": taught, "-students": False}.items():
+        for name, whole in {"": source == root, "-students": False}.items():
             values = {"number": number, "title": title, "slides": slides, "taught": whole}
             write(target / f"session-{number}{name}.html", "slides.html", **values)
         for slide in slides:
@@ -71,22 +73,28 @@ def write_kit(root: Path, taught: bool = True) -> None:
     write(target / "handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
 
 
+def plans(root: Path) -> list[tuple[int, str, list[Row]]]:
+    """Number, title and rows of the plan of each session, as plain text."""
+    text = pages(root)[PLAN].read_text(encoding="utf-8").replace("'", "’").replace("*", "")
+    text = re.sub(r"\{ref\}`(.*?) <.*?>`", r"\1", text)
+    parts = re.findall(r"^## (\d) · (.*?)\n(.*?)(?=^## |^Before)", text, re.MULTILINE | re.DOTALL)
+    return [(int(number), title, ROW.findall(plan)) for number, title, plan in parts]
+
+
 def notes_of(root: Path) -> dict[int, dict]:
     """Session -> what `sessions.yml` holds of it, for instructors; nothing where that is not."""
-    path = root / "book" / "sessions.yml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read_yaml(root / "book" / "sessions.yml")
 
 
-def session(built: Path, plan: Tree, guesses: dict[str, Tree]) -> list[Slide]:
-    """The slides of one plan, a section of PLAN."""
-    rows = [row.find_all("td") for row in plan.select("tbody tr")]
-    pages = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
+def session(built: Path, rows: list[Row], guesses: dict[str, Tree]) -> list[Slide]:
+    """The slides of one plan."""
+    named = [page for _, _, page in rows]
     slides = []
     now = 0
-    for i, (minutes, what, _) in enumerate(rows):
-        slide = Slide(minutes.text, what.text, pages[i], last=pages[i] not in pages[i + 1 :], begins=now)
-        now += int(minutes.text)
-        if number := re.search(r"Guess (\d)", what.text):
+    for i, (minutes, what, page) in enumerate(rows):
+        slide = Slide(minutes, what, page, last=page not in named[i + 1 :], begins=now)
+        now += int(minutes)
+        if number := re.search(r"Guess (\d)", what):
             slide.guess = guesses[number[1]].decode_contents()
         if slide.page:
             article = built_page(built, slide.page).article
@@ -94,8 +102,8 @@ def session(built: Path, plan: Tree, guesses: dict[str, Tree]) -> list[Slide]:
             slide.lead = "".join(lead.text for lead in article.select(".attn-lead")[:1])
             slide.figures = shown_figures(article)
             # Rows that name one page share its figures.
-            turn = pages[:i].count(slide.page)
-            turns = pages.count(slide.page)
+            turn = named[:i].count(slide.page)
+            turns = named.count(slide.page)
             share = slice(turn * len(slide.figures) // turns, (turn + 1) * len(slide.figures) // turns)
             slide.figures = slide.figures[share][:MOST_FIGURES]
         slides.append(slide)

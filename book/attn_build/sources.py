@@ -65,15 +65,22 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
 # ---- reading one -----------------------------------------------------------------------------------------------------
 
 
-def read_source(path: Path) -> NotebookNode:
+def read_source(page: str | Path, root: str | Path | None = None) -> NotebookNode:
     """A page as a notebook without outputs, from MyST Markdown."""
-    return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
+    return jupytext.read(locate(page, root)[1], fmt={"extension": ".md", "format_name": "myst"})
 
 
-def declaration(notebook: NotebookNode, name: str) -> Declaration:
-    """What the page of this name declares."""
-    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(tagged) != 1 or tagged[0].cell_type != "code":
+def codes(cells: list[NotebookNode], tag: str = "") -> list[NotebookNode]:
+    """The cells that hold code, all or those with a tag."""
+    return [cell for cell in cells if cell.cell_type == "code" and tag in ("", *cell.metadata.get("tags", ()))]
+
+
+def declaration(page: str | Path, root: str | Path | None = None) -> Declaration:
+    """What a page declares."""
+    name = locate(page, root)[0]
+    notebook = read_source(page, root)
+    tagged = codes(notebook.cells, "parameters")
+    if len(tagged) != 1:
         raise AttnError(f"page {name}: one code cell must be tagged `parameters` (literals only)")
     defaults = declared(tagged[0].source, name)
     front = notebook.metadata.get("attn", {})
@@ -84,16 +91,15 @@ def declaration(notebook: NotebookNode, name: str) -> Declaration:
 def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:
     """A page as a notebook ready to run: kernel named, cells numbered, guard cell behind the parameters cell; papermill
     puts what it is given before the guard, so it is checked however the notebook is run."""
-    name, path = locate(page, root)
-    notebook = read_source(path)
-    page_declares = declaration(notebook, name)
+    page_declares = declaration(page, root)
+    notebook = read_source(page, root)
     notebook.metadata["kernelspec"] = KERNEL
 
-    arguments = [repr(name), repr(page_declares.takes), repr(page_declares.reads)]
+    arguments = [repr(value) for value in (page_declares.page, page_declares.takes, page_declares.reads)]
     arguments += [f"{key}={value!r}" for key, value in page_declares.defaults.items()]
     cells = notebook.cells
-    first = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
-    at_parameters = next(i for i, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", []))
+    first = cells.index(codes(cells)[0])
+    at_parameters = cells.index(*codes(cells, "parameters"))
     cells.insert(at_parameters + 1, guard_cell(", ".join(arguments)))
     if at_parameters != first:  # what runs before the parameters finds the packages too
         cells.insert(first, guard_cell(""))

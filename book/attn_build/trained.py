@@ -7,6 +7,7 @@ import json
 
 from nbformat import NotebookNode, from_dict
 
+from attn_build.sources import codes
 from attn_lab.data.files import digest
 from attn_lab.runs import store
 
@@ -14,12 +15,7 @@ NAME = "examples/trained.json"
 PAGE = "extending"
 
 
-def cells_of(notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells that need torch."""
-    return [cell for cell in notebook.cells if "torch" in cell.metadata.get("tags", ())]
-
-
 def stored(notebook: NotebookNode, values: dict) -> list[list[NotebookNode] | None]:
     """Of each of these cells its outputs under the page's parameters; None where the cell or they are others."""
     kept = json.load(store.read_data(NAME))
-    return [from_dict(kept.get(digest([cell.source, values]))) for cell in cells_of(notebook)]
+    return [from_dict(kept.get(digest([cell.source, values]))) for cell in codes(notebook.cells, "torch")]
