@@ -75,8 +75,6 @@ SEVERAL = {"corpus": "agnews_all"}
 
 REFUSED = [
     ("how-to-measure", {"text": "film"}, "three words or more, this one has 1"),
-    ("serrano/01-introduction", {"erased": [500]}, r"7 sentences, 0 to 6; erase some of these, not \[500\]"),
-    ("serrano/01-introduction", {"erased": list(range(7))}, "erase some of these"),
     *[
         (f"wiegreffe/{page}", {"seed": 10}, "give the second another one")
         for page in ("03-3-variance", "04-adversaries")

@@ -16,7 +16,6 @@ from attn_lab.runs import index, rows, store
 from attn_lab.runs.run import as_dict
 
 CORRELATION = "jain/04-1-correlation"
-REVIEW = "serrano/01-introduction"
 
 
 def settled(name: str, **values: object) -> dict:
@@ -32,9 +31,7 @@ def settled(name: str, **values: object) -> dict:
         (CORRELATION, {"encoder": "gru"}, "stored for this page: encoder average, cnn, lstm", "han_rnn"),
         (CORRELATION, {"corpus": "yahoo"}, "stored for this page: corpus 20news, agnews", "amazon"),
         (CORRELATION, {"seed": 3}, "seed 10, 50, 257", "indomain"),
-        (REVIEW, {"document": 99_999}, "among the 516 stored texts, 0 to 515; got 99999", "Traceback"),
         ("jain/06-discussion", {"top": 1.0}, "top: Input should be less than 1", "stored"),
-        (REVIEW, {"encoder": "flan_none"}, "document is a place among the 20 stored texts, 0 to 19; got 431", "Trace"),
         ("jain/04-2-1-permutation", {"corpus": "snli"}, "stored for this page: corpus 20news, agnews", "To train it"),
     ],
 )

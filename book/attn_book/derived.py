@@ -253,7 +253,7 @@ def beside_permuted(
         permuted = values["permuted"].to_numpy().T
         low, high = crossed_interval(own - permuted)
         name = ENCODERS[model[1]].removeprefix("HAN with ").removeprefix("HAN ")
-        rows[f"{SETS[model[0]].partition(' (')[0]}, {name}"] = {
+        rows[f"{SETS[model[0]]}, {name}"] = {
             "corpus": model[0],
             "encoder": model[1],
             "own": own.mean(),

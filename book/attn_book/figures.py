@@ -128,14 +128,15 @@ def forest(ax: Axes, rows: pd.DataFrame, encoder: str) -> None:
     points(ax, rows, "line", legend=False)
 
 
-def beside_permuted(rows: pd.DataFrame, form: str, name: str, title: str, caption: str) -> None:
+def beside_permuted(rows: pd.DataFrame, form: str, axis: str, name: str, title: str, caption: str) -> None:
     """Show rows of `derived.beside_permuted`: a test under the model's own weights minus under the same permuted; open
-    below FEWEST texts."""
+    below FEWEST texts. axis: what is drawn."""
     figure, axes = sheet(height=0.6 + 0.36 * len(rows))
     forest(axes, rows, "serrano")
     hollow = rows[rows["documents"] < FEWEST]
     axes.plot(hollow["mean"], hollow.index, "o", color=SHEET, markersize=5)
     axes.axvline(0, color=INK, linewidth=1)
+    axes.set_xlabel(axis)
     texts = []
     for row in rows[rows["documents"] > 0].itertuples():
         values = [number(value, form) for value in (row.mean, row.low, row.high)]

@@ -3,11 +3,11 @@
 What a parameter takes beside its type, and whose texts the page reads, stands in the page's front matter:
 
     attn:
-      takes: {words: 1, epsilon: {ge: 0.001, lt: 1}, chosen: [dev, test], document: documents}
+      takes: {words: 1, epsilon: {ge: 0.001, lt: 1}, chosen: [dev, test]}
       reads: {encoder: lstm, attention: tanh}
 
 takes: the least that a number may be; or bounds by pydantic's names; or the values (for a list: of its items, and null
-where it may be empty); or 'default', those of the default; or 'documents', a place among the stored texts.
+where it may be empty); or 'default', those of the default.
 reads: the stored run whose texts the page reads, by the fields of `Run` that are no parameters of it; those that are
 say the rest. `documents: false` where numbers of the run are enough. Which data sets, encoders and seeds there are is
 asked of the archive and the cache when the page runs.
@@ -28,7 +28,6 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from attn_core.errors import AttnError
 from attn_lab.data import catalogue
 from attn_lab.runs import index, store
-from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, command
 
 SCALARS = (bool, int, float, str)
@@ -104,7 +103,7 @@ class Declaration:
         """All parameters, those of `values` in place of their defaults, fit to run with.
 
         Where the page reads a run and the reader set no `vectors`, they are those of the stored run. AttnError, one
-        line, for a value that is not taken, a run that is not stored, a document that there is not.
+        line, for a value that is not taken, a run that is not stored.
         """
         settled = self.defaults | self.check(values)
         if self.reads is None or not self.changed(settled):
@@ -112,15 +111,6 @@ class Declaration:
         run = read_run(self, settled, self.reads)
         if "vectors" in settled:
             settled["vectors"] = run.vectors
-        for name, limit in self.takes.items():
-            if limit == "documents":
-                traces = obtain(run).traces
-                count = 0 if traces is None else len(traces)
-                if settled[name] >= count:
-                    raise AttnError(
-                        f"page {self.page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; "
-                        f"got {settled[name]}"
-                    )
         return settled
 
     def changed(self, settled: dict) -> dict:
@@ -140,8 +130,6 @@ def _kind(default: Any, limit: object) -> Any:
 
 def _item(kind: Any, default: Any, limit: Any) -> Any:
     """The type of one value within its limits."""
-    if limit == "documents":
-        limit = 0
     if isinstance(limit, int | float):
         limit = {"ge": limit}
     if isinstance(limit, dict):

@@ -7,7 +7,7 @@ from IPython.display import HTML
 
 from attn_book.fasttext import newest
 from attn_book.page import PARTS, YOURS
-from attn_book.words import DATA, ENCODERS, PART, SETS, number
+from attn_book.words import DATA, ENCODERS, NAMES, PART, SETS, number
 from attn_lab.runs import index
 
 
@@ -83,16 +83,13 @@ def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
         ours = rules.set_index("corpus")["ours"].reindex(sets)
         control = permuted[permuted["number"] == name].set_index("label")["permuted"].reindex(controls)
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
+        asks = NAMES["asked"].get(name, asks)
         lines.append((PARTS.claim(asks, rules.iloc[0], held, len(rules), undecided), cells, colour, ""))
     heads = {
-        "here": map(short_name, sets),
-        "permuted, 1 seed": map(short_name, controls),
+        "here": [SETS[name] for name in sets],
+        "permuted, 1 seed": [SETS[name] for name in controls],
     }
     return coloured(heads, lines)
-
-
-def short_name(corpus: str) -> str:
-    return SETS[corpus].removesuffix(" (10 stars)")
 
 
 def fold(title: str, body: str) -> HTML:
