@@ -45,7 +45,7 @@ READ = 2_000, 600
 SCALING = 200
 """Training texts whose states say how each of their numbers is shifted and scaled, to mean 0 and deviation 1."""
 
-DELETED, DELETED_WORDS = 60, (4, 20)
+DELETED, DELETED_WORDS = 60, (4, 30)
 """Test texts, the first with so many words, whose words are deleted one by one under the heads."""
 
 ASKED = 200
@@ -61,7 +61,7 @@ TESTS = (
     "median_change",
     "jsd_exact epsilon=0.01",
 )
-SHOWN = 200
+SHOWN = 300
 """Texts, under the last depth's head of the first seed, whose states are shown."""
 
 
