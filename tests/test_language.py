@@ -33,6 +33,7 @@ class Bytes:
     """A tokenizer whose pieces are bytes."""
 
     bos_token_id = 256
+    sep_token_id = None
 
     def __call__(self, text, **_):
         return {"input_ids": list(text.encode())}
@@ -46,7 +47,7 @@ def reader(request):
     """A language model and its tokenizer."""
     if request.param == "smollm2":
         try:
-            return language.smollm2()
+            return language.loaded()
         except AttnError as error:
             pytest.skip(str(error))
     torch.manual_seed(0)
@@ -140,4 +141,4 @@ def test_absent_or_changed_weights_are_one_line_with_the_way_to_get_them(monkeyp
 def test_a_missing_reader_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(AttnError, match="pretrained"):
-        language.smollm2.__wrapped__()
+        language.loaded.__wrapped__()
