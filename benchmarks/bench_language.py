@@ -86,9 +86,9 @@ def write(corpus: str, name: str = "smollm2") -> None:
     put("language.csv", pd.DataFrame(rows).assign(corpus=corpus, model=name), "corpus", "model")
 
 
-def texts_of(corpus: str, split: str) -> pd.DataFrame:
-    """label, doc_id, text and number n of words of the texts that are read."""
-    documents = encode(corpus).splits[split]
+def texts_of(corpus: str, split: str, **options: str) -> pd.DataFrame:
+    """label, doc_id, text and number n of words of the texts that are read; options: of the corpus."""
+    documents = encode(corpus, **options).splits[split]
     table = pd.DataFrame({"label": documents.labels, "doc_id": documents.doc_ids})
     table["text"] = pieces.raw_texts(corpus, split, documents.doc_ids)
     table["n"] = table.text.str.split().map(len)
