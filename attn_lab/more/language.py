@@ -70,7 +70,7 @@ def depths(name: str) -> range:
 @lru_cache
 def loaded(name: str = "smollm2") -> tuple:
     """A model of `pieces.MODELS` and its tokenizer. AttnError where a library or the model's files are not at hand."""
-    file, *_ = pieces.MODELS[name]["files"]
+    file, _ = pieces.weights(name)
     for library in ("transformers", "gguf", "accelerate"):
         if find_spec(library) is None:
             raise AttnError(f'{library} is missing, which reads {file}; `pip install "attn-core[pretrained]"`')
