@@ -50,7 +50,8 @@ READ = {"sst": (2_000, 600), "agnews": (1_000, 400), "20news": (1_000, 400)}
 SCALING = 200
 """Training texts whose states say how each of their numbers is shifted and scaled, to mean 0 and deviation 1."""
 
-DELETED, DELETED_WORDS = 60, (4, 30)
+DELETED = 60
+DELETED_WORDS = {"sst": (4, 20), "agnews": (4, 30), "20news": (4, 30)}
 """Test texts, the first with so many words, whose words are deleted one by one under the heads."""
 
 ASKED = 200
@@ -116,7 +117,7 @@ def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
 
 def heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
     """Rows of the papers' attention over the states of each depth, trained with five seeds."""
-    whole = test[test.n.between(*DELETED_WORDS)][:DELETED]
+    whole = test[test.n.between(*DELETED_WORDS[corpus])][:DELETED]
     depths = language.depths(name)
     parts = {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}
     for depth, states, documents, owner in read_by(name, depths, parts):
