@@ -74,11 +74,11 @@ SHOWN = 300
 def write(corpus: str, name: str = "smollm2") -> None:
     """Make the rows of a data set and a model anew; of SmolLM2 on SST with prompts."""
     train, test = (texts_of(corpus, split) for split in ("train", "test"))
-    parts = {"train": train[: READ[corpus][0]], "test": test[: READ[corpus][1]]}
-    rows = [*heads(corpus, name, **parts)]
+    splits = {"train": train[: READ[corpus][0]], "test": test[: READ[corpus][1]]}
+    rows = [*heads(corpus, name, **splits)]
     if name == "smollm2":
         data = encode(corpus)
-        read = {split: data.splits[split].take(part.index) for split, part in parts.items()}
+        read = {split: data.splits[split].take(table.index) for split, table in splits.items()}
         bag = bag_of_words(replace(data, splits=data.splits | read))["regression"]
         rows.append({"kind": "bag", "at": -1, "measure": "accuracy", "value": bag})
         if corpus == "sst":
@@ -119,13 +119,13 @@ def heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> It
     """Rows of the papers' attention over the states of each depth, trained with five seeds."""
     whole = test[test.n.between(*DELETED_WORDS[corpus])][:DELETED]
     depths = language.depths(name)
-    parts = {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}
-    for depth, states, documents, owner in read_by(name, depths, parts):
+    splits = {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}
+    for depth, states, documents, owner in read_by(name, depths, splits):
         tables = []
         for seed in tqdm(SEEDS[:5], f"{corpus}, {name}, depth {depth}"):
             model = trained(states, documents["train"], seed)
             traces = forward(model, documents["test"])
-            deleted = [forward(model, documents[part]) for part in ("whole", "shortened")]
+            deleted = [forward(model, documents[split]) for split in ("whole", "shortened")]
             deletion = against_deletion(
                 *of_words(*deleted, owner["whole"], whole.n.to_numpy()), whole
             )
@@ -143,23 +143,23 @@ def heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> It
 
 
 def read_by(
-    name: str, depths: Sequence[int], parts: dict[str, pd.DataFrame]
+    name: str, depths: Sequence[int], splits: dict[str, pd.DataFrame]
 ) -> Iterator[tuple]:
     """At each depth of a model: the depth; states (1 + T, H) float16 of all the texts' pieces that are of a word, each
-    of their numbers shifted and scaled to mean 0 and deviation 1 in the first SCALING texts; and by part the documents,
-    whose ids are rows of states, and the words (T,) that pieces are of.
+    of their numbers shifted and scaled to mean 0 and deviation 1 in the first SCALING texts; and by split the
+    documents, whose ids are rows of states, and the words (T,) that pieces are of.
     """
     model, tokenizer = language.loaded(name)
-    texts = pd.concat(parts, names=["part"])
+    texts = pd.concat(splits, names=["split"])
     ids, owners = zip(*[language.laid_out(tokenizer, text) for text in texts.text], strict=True)
     first = np.cumsum([1, *((owner >= 0).sum() for owner in owners)])
     texts["owner"] = [owner[owner >= 0] for owner in owners]
     texts["rows"] = [np.arange(*ends) for ends in pairwise(first)]
     documents, words = {}, {}
-    for part, of_part in texts.groupby("part"):
-        labels = of_part.label.to_numpy(), of_part.doc_id.to_numpy()
-        documents[part] = of_lists([*of_part.rows], *labels)
-        words[part] = np.concatenate([*of_part.owner])
+    for split, of_split in texts.groupby("split"):
+        labels = of_split.label.to_numpy(), of_split.doc_id.to_numpy()
+        documents[split] = of_lists([*of_split.rows], *labels)
+        words[split] = np.concatenate([*of_split.owner])
     width = next(model.parameters()).shape[-1]  # of a vector of the embedding
     table = np.zeros((len(depths), first[-1], width), np.float32)
     for row, of_text in tqdm(language.states(model, ids, depths), "texts read", len(ids)):

@@ -65,7 +65,7 @@ def frozen(name: str, texts: Documents) -> Iterator[Traces]:
     read, owners = zip(*map(as_read, raw_words(texts.doc_ids)), strict=True)
     whole = pd.DataFrame({"label": texts.labels, "doc_id": texts.doc_ids, "text": read})
     whole["n"] = whole.text.str.split().map(len)
-    parts = {
+    read_texts = {
         "train": texts_of("sst", "train", marked="test")[: READ["sst"][0]],
         "whole": whole,
         "shortened": shortened(whole),
@@ -74,7 +74,7 @@ def frozen(name: str, texts: Documents) -> Iterator[Traces]:
         whole.n.cumsum() - whole.n, [*map(len, owners)]
     )
     offsets = np.cumsum([0, *map(len, owners)])
-    for _, states, documents, pieces in read_by(name, language.depths(name)[-1:], parts):
+    for _, states, documents, pieces in read_by(name, language.depths(name)[-1:], read_texts):
         for seed in SEEDS[:5]:
             model = trained(states, documents["train"], seed)
             deleted = [forward(model, documents[part]) for part in ("whole", "shortened")]

@@ -101,8 +101,8 @@ def laid_out(tokenizer, text: str, prompt: str = "{text}") -> tuple[ndarray, nda
     cuts = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in (before, *words, after)]
     owners = [SINK, PROMPT, *range(len(words)), PROMPT, SINK]
     last = [] if tokenizer.sep_token_id is None else [tokenizer.sep_token_id]
-    parts = [[tokenizer.bos_token_id], *cuts, last]
-    return np.concatenate(parts).astype(int), np.repeat(owners, [*map(len, parts)])
+    cuts = [[tokenizer.bos_token_id], *cuts, last]
+    return np.concatenate(cuts).astype(int), np.repeat(owners, [*map(len, cuts)])
 
 
 def without_each(text: str) -> list[str]:

@@ -156,6 +156,6 @@ def dequantised(file: Path) -> dict[str, Tensor]:
             stored[whole] = steps * arrays[f"{whole}_scale"]
     for node in graph.node:
         if node.op_type == "MatMulInteger":  # its matrix (in, out) has a number for a name
-            place = node.name.strip("/").removesuffix("/MatMul_quant").replace("/", ".")
-            stored[f"{place}.weight"] = stored[node.input[1].removesuffix("_quantized")].T
+            layer = node.name.strip("/").removesuffix("/MatMul_quant").replace("/", ".")
+            stored[f"{layer}.weight"] = stored[node.input[1].removesuffix("_quantized")].T
     return {name: torch.tensor(array) for name, array in stored.items()}

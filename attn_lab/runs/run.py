@@ -22,7 +22,8 @@ ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
 HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
 """The six models of Serrano & Smith: attention over sentences (HAN) or over words (FLAN)."""
 
-PRETRAINED = ("minilm", "bge", "minilm_random")
+LAYERS = {"minilm": 6, "bge": 12, "minilm_random": 6}
+PRETRAINED = tuple(LAYERS)
 """MiniLM-L6 and bge-small, fine-tuned, and the first with all its weights drawn anew; not in the three papers."""
 
 ATTENTIONS = ("tanh", "dot", "uniform", "given", "cls")
@@ -261,8 +262,8 @@ class Run:
             ),
             "mixes goes with context": self.mixes == "both" or self.context > 0,
             "tie goes with lstm": not self.tie or (plain and self.encoder == "lstm"),
-            "layer goes with a pretrained encoder": self.layer < 0 or self.family == "pretrained",
-            "MiniLM has six layers": self.layer <= 6 or self.encoder == "bge",
+            "layer goes with a pretrained encoder and is one of its own": self.layer
+            <= (LAYERS[self.encoder] if self.family == "pretrained" else -1),
             "hide goes with planted texts and an attention that is learned, and not with tie": (
                 not self.hide or (single and hides)
             ),
