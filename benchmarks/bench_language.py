@@ -264,19 +264,11 @@ def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
         between = [
             agreement(other, change, offsets) for other in changes if other is not change
         ]
-        columns = dict(
-            zip(
-                ("top1 another_prompt", "tau another_prompt"),
-                np.mean(between, axis=0),
-                strict=True,
-            )
-        )
-        for name, own in beside.items():
-            lead = beside["attention_x_gradient"] - own
-            names = (
-                f"{measure} {name}" for measure in ("top1", "tau", "top1_lead", "tau_lead")
-            )
-            columns |= dict(zip(names, (*own, *lead), strict=True))
+        top1, tau = np.mean(between, axis=0)
+        columns = {"top1 another_prompt": top1, "tau another_prompt": tau}
+        for name, (top1, tau) in beside.items():
+            columns |= {f"top1 {name}": top1, f"tau {name}": tau}
+            columns[f"top1_lead {name}"] = beside["attention_x_gradient"][0] - top1
         columns["top1_lead_of_attention lexicon"] = (beside["attention"] - beside["lexicon"])[0]
         attended = value[["attention", "attention_mean"]]
         for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
