@@ -6,8 +6,8 @@ python -m benchmarks --masking            trains with masked words and without, 
 python -m benchmarks --carried [sst]       stores how right models are under other models' weights; trains them
 python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and permuted weights
 python -m benchmarks --truth strata        stores what tests tell on real texts, and on SST with planted label words
-python -m benchmarks --people              stores how far rankings of words agree with people's marks; trains models
-python -m benchmarks --language sst        stores SmolLM2's numbers; reads the texts with it and trains heads
+python -m benchmarks --people [minilm]     stores how far rankings of words agree with people's marks; trains models
+python -m benchmarks --language sst [bge]  stores SmolLM2's or another's numbers; reads the texts and trains heads
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
 python -m benchmarks --device cuda [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory

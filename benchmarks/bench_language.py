@@ -1,12 +1,16 @@
-"""SmolLM2 under the papers' tests: data/measured/language.csv, made by `python -m benchmarks --language sst agnews`.
+"""Frozen models under the papers' tests: data/measured/language.csv, `python -m benchmarks --language sst`.
 
-Columns kind: 'head' (on frozen states, at a depth), 'prompt' (at -1: all of them), 'ranking' (with prompts, beside the
-deletion of whole words; lead_…: of attention x gradient over others); at: depth or prompt; measure, parameter; value,
-low, high; n_seeds (with prompts, their number) and documents, which intervals cross. language_states.csv.xz: for the
-page's loop, what some texts' states say under one head.
+With `sst minilm` or `sst bge` that model in the place of SmolLM2, heads alone.
+
+Columns kind: 'head' (on frozen states, at a depth), 'bag' (of words, a regression trained on the same texts), 'prompt'
+(at -1: all of them), 'ranking' (with prompts, beside the deletion of whole words; lead_…: of attention x gradient over
+others); at: depth or prompt; measure, parameter; value, low, high; n_seeds (with prompts, their number) and documents,
+which intervals cross. language_states.csv.xz: for the page's loop, what some texts' states say under one head.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -34,18 +38,20 @@ from attn_lab.more.rankings import agreement
 from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs.controls import naive_bayes, rarity
 from attn_lab.runs.run import SEEDS
+from benchmarks.baselines import bag_of_words
 from benchmarks.measured import mean_of, put
 
 LONGEST = 60
 """Words of a text that is read."""
 
-READ = 2_000, 600
-"""Texts that heads are trained on, and tested on; the first of the fixed order."""
+READ = {"sst": (2_000, 600), "agnews": (1_000, 400), "20news": (1_000, 400)}
+"""Texts that heads are trained on, and tested on; the first of the fixed order. 20 Newsgroups has fewer."""
 
 SCALING = 200
 """Training texts whose states say how each of their numbers is shifted and scaled, to mean 0 and deviation 1."""
 
-DELETED, DELETED_WORDS = 60, (4, 20)
+DELETED = 60
+DELETED_WORDS = {"sst": (4, 20), "agnews": (4, 30), "20news": (4, 30)}
 """Test texts, the first with so many words, whose words are deleted one by one under the heads."""
 
 ASKED = 200
@@ -61,24 +67,29 @@ TESTS = (
     "median_change",
     "jsd_exact epsilon=0.01",
 )
-SHOWN = 200
+SHOWN = 300
 """Texts, under the last depth's head of the first seed, whose states are shown."""
 
 
-def write(*corpora: str) -> None:
-    """Make the rows of these data sets anew; with prompts, of SST."""
-    for corpus in corpora:
-        train, test = (texts_of(corpus, split) for split in ("train", "test"))
-        rows = [*heads(corpus, train[: READ[0]], test[: READ[1]])]
+def write(corpus: str, name: str = "smollm2") -> None:
+    """Make the rows of a data set and a model anew; of SmolLM2 on SST with prompts."""
+    train, test = (texts_of(corpus, split) for split in ("train", "test"))
+    splits = {"train": train[: READ[corpus][0]], "test": test[: READ[corpus][1]]}
+    rows = [*heads(corpus, name, **splits)]
+    if name == "smollm2":
+        data = encode(corpus)
+        read = {split: data.splits[split].take(table.index) for split, table in splits.items()}
+        bag = bag_of_words(replace(data, splits=data.splits | read))["regression"]
+        rows.append({"kind": "bag", "at": -1, "measure": "accuracy", "value": bag})
         if corpus == "sst":
             short = test[test.n.between(*RANKED_WORDS)][:RANKED]
             rows += [*asked(test[:ASKED]), *rows_of("ranking", -1, rankings(train, short))]
-        put("language.csv", pd.DataFrame(rows).assign(corpus=corpus), "corpus")
+    put("language.csv", pd.DataFrame(rows).assign(corpus=corpus, model=name), "corpus", "model")
 
 
-def texts_of(corpus: str, split: str) -> pd.DataFrame:
-    """label, doc_id, text and number n of words of the texts that are read."""
-    documents = encode(corpus).splits[split]
+def texts_of(corpus: str, split: str, **options: str) -> pd.DataFrame:
+    """label, doc_id, text and number n of words of the texts that are read; options: of the corpus."""
+    documents = encode(corpus, **options).splits[split]
     table = pd.DataFrame({"label": documents.labels, "doc_id": documents.doc_ids})
     table["text"] = pieces.raw_texts(corpus, split, documents.doc_ids)
     table["n"] = table.text.str.split().map(len)
@@ -104,35 +115,22 @@ def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
 # ---- heads on frozen states ------------------------------------------------------------------------------------------
 
 
-def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
+def heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
     """Rows of the papers' attention over the states of each depth, trained with five seeds."""
-    whole = test[test.n.between(*DELETED_WORDS)][:DELETED]
-    texts = pd.concat(
-        {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)},
-        names=["part"],
-    )
-    _, tokenizer = language.smollm2()
-    laid = [language.laid_out(tokenizer, text) for text in texts.text]
-    texts["owner"] = [owner[1:] for _, owner in laid]
-    ends = texts.owner.map(len).cumsum()
-    texts["rows"] = np.split(
-        np.arange(1, 1 + ends.iloc[-1]), ends[:-1]
-    )  # of the table of states
-    documents = {
-        name: of_lists([*part.rows], part.label.to_numpy(), part.doc_id.to_numpy())
-        for name, part in texts.groupby("part")
-    }
-    for depth, states in zip(language.DEPTHS, states_of([ids for ids, _ in laid]), strict=True):
+    whole = test[test.n.between(*DELETED_WORDS[corpus])][:DELETED]
+    depths = language.depths(name)
+    splits = {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}
+    for depth, states, documents, owner in read_by(name, depths, splits):
         tables = []
-        for seed in tqdm(SEEDS[:5], f"{corpus}, depth {depth}"):
+        for seed in tqdm(SEEDS[:5], f"{corpus}, {name}, depth {depth}"):
             model = trained(states, documents["train"], seed)
             traces = forward(model, documents["test"])
-            deleted = [forward(model, documents[name]) for name in ("whole", "shortened")]
+            deleted = [forward(model, documents[split]) for split in ("whole", "shortened")]
             deletion = against_deletion(
-                *deleted, np.concatenate([*texts.owner["whole"]]), whole
+                *of_words(*deleted, owner["whole"], whole.n.to_numpy()), whole
             )
             tables.append(measures(traces).join(deletion, on="doc_id"))
-            if (depth, seed) == (language.DEPTHS[-1], SEEDS[0]):
+            if (name, depth, seed) == ("smollm2", depths[-1], SEEDS[0]):
                 columns = {
                     "attention": traces.attention,
                     "contribution": traces.contribution[:, 0],
@@ -144,17 +142,33 @@ def heads(corpus: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict
         yield from rows_of("head", depth, [table.drop(columns=[*IDENTITY]) for table in tables])
 
 
-def states_of(texts: Sequence[ndarray]) -> Iterator[ndarray]:
-    """States (1 + T, H) float16 at each depth of all pieces of texts of ids, first tokens left out; each of their
-    numbers is shifted and scaled to mean 0 and deviation 1 in the first SCALING texts."""
-    model, _ = language.smollm2()
-    first = np.cumsum([1, *(len(ids) - 1 for ids in texts)])
-    table = np.zeros((len(language.DEPTHS), first[-1], model.config.hidden_size), np.float32)
-    for row, of_text in tqdm(language.states(model, texts), "texts read", len(texts)):
-        table[:, first[row] : first[row + 1]] = of_text[:, 1:]
-    for states in table:
+def read_by(
+    name: str, depths: Sequence[int], splits: dict[str, pd.DataFrame]
+) -> Iterator[tuple]:
+    """At each depth of a model: the depth; states (1 + T, H) float16 of all the texts' pieces that are of a word, each
+    of their numbers shifted and scaled to mean 0 and deviation 1 in the first SCALING texts; and by split the
+    documents, whose ids are rows of states, and the words (T,) that pieces are of.
+    """
+    model, tokenizer = language.loaded(name)
+    texts = pd.concat(splits, names=["split"])
+    ids, owners = zip(*[language.laid_out(tokenizer, text) for text in texts.text], strict=True)
+    first = np.cumsum([1, *((owner >= 0).sum() for owner in owners)])
+    texts["owner"] = [owner[owner >= 0] for owner in owners]
+    texts["rows"] = [np.arange(*ends) for ends in pairwise(first)]
+    documents, words = {}, {}
+    for split, of_split in texts.groupby("split"):
+        labels = of_split.label.to_numpy(), of_split.doc_id.to_numpy()
+        documents[split] = of_lists([*of_split.rows], *labels)
+        words[split] = np.concatenate([*of_split.owner])
+    width = next(model.parameters()).shape[-1]  # of a vector of the embedding
+    table = np.zeros((len(depths), first[-1], width), np.float32)
+    for row, of_text in tqdm(language.states(model, ids, depths), "texts read", len(ids)):
+        table[:, first[row] : first[row + 1]] = of_text[:, owners[row] >= 0]
+    for depth, states in zip(depths, table, strict=True):
         sample = states[1 : first[SCALING]]
-        yield ((states - sample.mean(axis=0)) / sample.std(axis=0)).astype(np.float16)
+        deviation = np.maximum(sample.std(axis=0), 1e-6)  # one of MiniLM's numbers never moves
+        scaled = (states - sample.mean(axis=0)) / deviation
+        yield depth, scaled.astype(np.float16), documents, words
 
 
 def trained(states: ndarray, texts: Documents, seed: int) -> Classifier:
@@ -184,15 +198,20 @@ def measures(traces: Traces) -> pd.DataFrame:
     )
 
 
-def against_deletion(
-    whole: Traces, shortened: Traces, owner: ndarray, texts: pd.DataFrame
-) -> pd.DataFrame:
-    """Whether the most attended word is the one whose deletion moves p most, the chance of it, and Kendall's tau, by
-    doc_id. owner: the word of each piece of the texts."""
-    offsets = np.cumsum([0, *texts.n])
+def of_words(
+    whole: Traces, shortened: Traces, owner: ndarray, n: ndarray
+) -> tuple[ndarray, ndarray]:
+    """Attention (W,) of the words of texts of n words each, and how far deletion of each moves p (W,). owner: the word
+    of each piece of the texts."""
+    offsets = np.cumsum([0, *n])
     attention = np.bincount(owner + offsets[whole.owner], whole.attention)
-    change = np.abs(shortened.p - np.repeat(whole.p, texts.n))
-    top1, tau = agreement(attention, change, offsets)
+    return attention, np.abs(shortened.p - np.repeat(whole.p, n))
+
+
+def against_deletion(attention: ndarray, change: ndarray, texts: pd.DataFrame) -> pd.DataFrame:
+    """Whether the most attended word is the one whose deletion moves p most, the chance of it, and Kendall's tau, by
+    doc_id."""
+    top1, tau = agreement(attention, change, np.cumsum([0, *texts.n]))
     return pd.DataFrame(
         {"top1": top1, "top1 chance": 1 / texts.n.to_numpy(), "tau": tau}, texts.doc_id
     )
@@ -203,7 +222,7 @@ def against_deletion(
 
 def asked(texts: pd.DataFrame) -> Iterator[dict]:
     """Rows of the prompts: decisions at 0 and at the median of each, which takes the answers' own odds out."""
-    reader = language.smollm2()
+    reader = language.loaded()
     logits = np.array(
         [
             language.answered(*reader, prompt, texts.text)
@@ -245,19 +264,11 @@ def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
         between = [
             agreement(other, change, offsets) for other in changes if other is not change
         ]
-        columns = dict(
-            zip(
-                ("top1 another_prompt", "tau another_prompt"),
-                np.mean(between, axis=0),
-                strict=True,
-            )
-        )
-        for name, own in beside.items():
-            lead = beside["attention_x_gradient"] - own
-            names = (
-                f"{measure} {name}" for measure in ("top1", "tau", "top1_lead", "tau_lead")
-            )
-            columns |= dict(zip(names, (*own, *lead), strict=True))
+        top1, tau = np.mean(between, axis=0)
+        columns = {"top1 another_prompt": top1, "tau another_prompt": tau}
+        for name, (top1, tau) in beside.items():
+            columns |= {f"top1 {name}": top1, f"tau {name}": tau}
+            columns[f"top1_lead {name}"] = beside["attention_x_gradient"][0] - top1
         columns["top1_lead_of_attention lexicon"] = (beside["attention"] - beside["lexicon"])[0]
         attended = value[["attention", "attention_mean"]]
         for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
@@ -268,7 +279,7 @@ def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
 
 def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame, ndarray]:
     """Rankings by owner and text, and changes of p by deletion (W,) of all words."""
-    reader = *language.smollm2(), prompt
+    reader = *language.loaded(), prompt
     tables = {number: language.ranked(*reader, text) for number, text in enumerate(texts.text)}
     before = sigmoid(language.answered(*reader, texts.text))
     after = sigmoid(language.answered(*reader, shortened(texts).text))

@@ -11,6 +11,7 @@ from attn_core.traces import Traces
 from attn_lab.data import pieces
 from attn_lab.more import language
 from attn_lab.more.language import PROMPT, PROMPTS, SINK
+from attn_lab.more.minilm import MiniLM
 from benchmarks.bench_language import measures
 
 transformers = pytest.importorskip("transformers")
@@ -33,6 +34,7 @@ class Bytes:
     """A tokenizer whose pieces are bytes."""
 
     bos_token_id = 256
+    sep_token_id = None
 
     def __call__(self, text, **_):
         return {"input_ids": list(text.encode())}
@@ -46,7 +48,7 @@ def reader(request):
     """A language model and its tokenizer."""
     if request.param == "smollm2":
         try:
-            return language.smollm2()
+            return language.loaded()
         except AttnError as error:
             pytest.skip(str(error))
     torch.manual_seed(0)
@@ -69,6 +71,23 @@ def test_texts_side_by_side_have_the_states_of_each_alone(reader):
         alone = states(model, [texts[row]])[0]
         largest = np.abs(alone).max(axis=(1, 2), keepdims=True)  # of a layer
         assert (np.abs(together - alone) / largest).max() < 1e-5
+
+
+def test_so_have_those_that_are_read_both_ways():
+    torch.manual_seed(0)
+    model = MiniLM(words=300, width=16, heads=2, depth=2).eval().requires_grad_(False)
+    texts = [np.array([1, *text.encode(), 2]) for text in BY_HAND]
+    for row, together in language.states(model, texts, range(3)):
+        ((_, alone),) = language.states(model, [texts[row]], range(3))
+        assert np.abs(together - alone).max() < 1e-5
+
+
+def test_the_first_and_last_piece_of_a_model_that_has_both_are_of_no_word():
+    both = Bytes()
+    both.sep_token_id = 257
+    ids, owner = language.laid_out(both, "dull film")
+    assert (ids[0], ids[-1]) == (256, 257)
+    assert owner.tolist() == [SINK] + 5 * [0] + 5 * [1] + [SINK]
 
 
 def test_a_later_word_changes_no_earlier_state(reader):
@@ -140,4 +159,4 @@ def test_absent_or_changed_weights_are_one_line_with_the_way_to_get_them(monkeyp
 def test_a_missing_reader_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(AttnError, match="pretrained"):
-        language.smollm2.__wrapped__()
+        language.loaded.__wrapped__()

@@ -13,8 +13,8 @@ from attn_core.errors import AttnError
 from attn_core.tracing import inputs, trace
 from attn_lab import Run
 from attn_lab.data import encode, pieces
-from attn_lab.data.pieces import SEP
-from attn_lab.more import piecewise
+from attn_lab.data.pieces import CLS, SEP
+from attn_lab.more import minilm, piecewise
 from attn_lab.more.minilm import MiniLM
 from attn_lab.runs import families, index, store
 
@@ -90,6 +90,7 @@ def test_a_run_has_its_own_recipe_and_a_key_without_vectors_or_folder(monkeypatc
         {"layer": 2, "base": Run("sst", "minilm_random")},
         {"layer": 2, "base": Run("sst", "minilm", layer=2)},
         {"base": Run("sst", "minilm")},
+        {"layer": 7},
     ],
 )
 def test_fields_that_do_not_go_together(fields):
@@ -222,6 +223,51 @@ def test_states_are_those_of_the_reference_implementation():
         theirs = reference(ids, attention_mask=inside.long(), output_hidden_states=True).hidden_states
     for mine, other in zip(states, theirs, strict=True):
         assert (mine - other)[inside].abs().max() < 1e-5
+
+
+def test_bytes_of_onnx_times_their_scale(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    numbers = {
+        "embeddings.kind_quantized": np.array([3, 5, 9], np.uint8),
+        "embeddings.kind_zero_point": np.uint8(5),
+        "embeddings.kind_scale": np.float32(0.5),
+        "embeddings.LayerNorm.bias": np.float32([1, 2]),
+        "7_quantized": np.array([[1, 2], [3, -4]], np.int8),
+        "7_zero_point": np.int8(1),
+        "7_scale": np.float32(2),
+    }
+    arrays = [onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in numbers.items()]
+    inputs = ["x", "7_quantized"]
+    node = onnx.helper.make_node("MatMulInteger", inputs, ["y"], "/encoder/layer.0/output/dense/MatMul_quant")
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "two", [], [], arrays)), tmp_path / "model.onnx")
+    stored = minilm.dequantised(tmp_path / "model.onnx")
+    assert stored["embeddings.kind"].tolist() == [-1, 0, 2]
+    assert stored["embeddings.LayerNorm.bias"].tolist() == [1, 2]
+    assert stored["encoder.layer.0.output.dense.weight"].tolist() == [[0, 4], [2, -10]]
+
+
+def test_bge_has_the_states_of_onnxruntime():
+    """There products are of bytes, so they are compared layer by layer from the same states, and once at the end."""
+    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    try:
+        folder = pieces.folder("bge")
+    except AttnError as error:
+        pytest.skip(str(error))
+    model = MiniLM(depth=12).eval()
+    model.load(folder / "model.onnx")
+    graph = onnx.load(folder / "model.onnx")
+    ends = [f"/encoder/layer.{layer}/output/LayerNorm/Add_1_output_0" for layer in range(11)]
+    graph.graph.output.extend(map(onnx.helper.make_empty_tensor_value_info, ends))
+    session = runtime.InferenceSession(graph.SerializeToString())
+    for text in ("The film is dull, and the plot goes nowhere.", "A feast for the eyes"):
+        ids = np.array([[CLS, *pieces.pieces([text])[0], SEP]])
+        read = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        theirs = [torch.tensor(states) for states in session.run([*ends, "last_hidden_state"], read)]
+        with torch.no_grad():
+            mine = [layer(before) for layer, before in zip(model.layers[1:], theirs, strict=False)]
+            first, *_, last = model.levels(torch.tensor(ids), torch.tensor([ids.shape[1]]))[1:]
+        for ours, other in zip([first, *mine, last], [*theirs, theirs[-1]], strict=True):
+            assert torch.cosine_similarity(ours, other, dim=-1).min() > 0.995
 
 
 @real_weights

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attn_lab.data import encode
+from attn_lab.data.cleaning import clean_sst
 from attn_lab.data.prepare import FIRST, marks
-from attn_lab.more.people import marks_of, plausible
+from attn_lab.more.people import as_read, marks_of, plausible, raw_words
 
 needs_sst = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 
@@ -65,6 +66,23 @@ def test_the_sentences_that_people_marked_are_tested_on_and_never_trained_on():
         kept = {FIRST[split] + row for row in whole[split].doc_ids} - known
         assert {FIRST[split] + row for row in apart[split].doc_ids} == kept
     assert len(known & set(apart["test"].doc_ids)) == 261 - 12
+
+
+def test_words_as_a_pretrained_model_reads_them():
+    """The cleaning leaves signs out and makes two of the last word but one."""
+    text, owner = as_read(["-LRB-", "it", "does", "n't", "feel", "...", "well-made", "."])
+    assert text == "( it doesn't feel ... well-made ."
+    assert owner.tolist() == [1, 2, 2, 2, 3, 5, 5]
+
+
+@needs_sst
+def test_each_word_of_a_marked_sentence_is_in_the_text_that_is_read():
+    for words in raw_words(marks()["doc_id"].unique()):
+        text, owner = as_read(words)
+        cleaned = [part for word in words for part in clean_sst(word)]
+        for part, place in zip(cleaned, owner, strict=True):
+            word = text.split()[place]
+            assert part in word.lower() or part in clean_sst(word)
 
 
 @needs_sst

@@ -29,9 +29,6 @@ SEP = 102
 MODELS: dict[str, dict] = yaml.safe_load(Path(__file__).with_name("pretrained.yml").read_text(encoding="utf-8"))
 """Name -> title, layers, licence, files with their SHA-256, package and the folder in it, and how it is installed."""
 
-WEIGHTS: str = MODELS["minilm"]["files"]["model.safetensors"]
-"""SHA-256 of MiniLM's."""
-
 MOST = 254
 """Pieces of a text that are read; what is longer is cut."""
 
@@ -70,9 +67,14 @@ def folder(name: str = "minilm") -> Path:
     return source
 
 
+def weights(name: str) -> tuple[str, str]:
+    """File of a model's weights, and its SHA-256."""
+    return next(iter(MODELS[name]["files"].items()))
+
+
 @lru_cache
 def tokenizer():
-    """The model's own, lower case, which neither cuts nor pads."""
+    """MiniLM's own, lower case, which neither cuts nor pads; bge-small's has the same pieces."""
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_file(str(folder() / "tokenizer.json"))

@@ -1,4 +1,5 @@
-"""A language model under the papers' tests: SmolLM2-135M, frozen, with a head on its states or asked by a prompt.
+"""A language model under the papers' tests: SmolLM2-135M, frozen, with a head on its states or asked by a prompt; and
+MiniLM and bge-small, frozen, with the same heads.
 
 Not in the three papers.
 
@@ -11,6 +12,19 @@ Written before the runs, 28 November 2026, after a pilot of one prompt and 40 te
 - (c) No head is as accurate on SST as fine-tuned MiniLM, and a prompt, mean of six, is less accurate than a bag of
   words. From depth 10 on fewer than one decision in ten flips under uniform weights.
 - (d) Two prompts give the same decision in fewer than 80 % of texts.
+
+Written on the same day with the outcome on SST known, before SmolLM2 read AG News or 20 Newsgroups (there texts of at
+most 60 words, 465 to train on and 144 to test) and before bge-small was read at all. We expect:
+
+- (e) On both sets agreement rises with the place from layer 15 on: its mean over the sixth to ninth tenths is above
+  that over the first two by .05 or more; in the embedding by less than .03. It crosses 80 % in the second half at one
+  of the layers on AG News, at none on 20 Newsgroups.
+- (f) On both the best head is more accurate than a bag of words trained on the same texts.
+- (g) On AG News fewer than one decision in ten flips under uniform weights at each layer from 5 on; on 20 Newsgroups
+  more than one in ten at each.
+- (h) On both the most attended word is that of deletion less often after layer 30 than after layer 0.
+- (i) bge-small, frozen, on SST: agreement is highest after its last layer, and there above that of SmolLM2's and
+  MiniLM's last layers, by .05 or more, with heads trained alike.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,13 +41,11 @@ from attn_core.errors import AttnError
 from attn_core.traces import cut
 from attn_lab.data import pieces
 from attn_lab.more.cls import product, relevance, rollout
-
-DEPTHS = (0, 5, 10, 15, 20, 25, 30)
-"""Layers after which states are read; 0 is the embedding, and those of 30 are normalised as for the output."""
+from attn_lab.more.minilm import MiniLM
 
 SINK = -2
 PROMPT = -1
-"""Owners of pieces that belong to no word: the first token of all, and the prompt."""
+"""Owners of pieces that belong to no word: the first token of all (of BERT also the last), and the prompt."""
 
 ANSWERS = (" negative", " positive")
 CHAT = "user\nIs this film review positive or negative?\n{text}<|im_end|>\n<|im_start|>assistant\nThe review is"
@@ -48,20 +60,33 @@ PROMPTS = (
 """Six ways to ask, none tried before: where the text stands, the answer that says class 0, that of class 1."""
 
 
+def depths(name: str) -> range:
+    """Seven layers of a model of `pieces.MODELS` after which states are read; 0 is the embedding, and of SmolLM2 those
+    of 30 are normalised as for the output."""
+    depth = pieces.MODELS[name]["depth"]
+    return range(0, depth + 1, depth // 6)
+
+
 @lru_cache
-def smollm2() -> tuple:
-    """SmolLM2 and its tokenizer, by the library transformers. AttnError where it or the file is not at hand."""
-    (file,) = pieces.MODELS["smollm2"]["files"]
+def loaded(name: str = "smollm2") -> tuple:
+    """A model of `pieces.MODELS` and its tokenizer. AttnError where a library or the model's files are not at hand."""
+    file, _ = pieces.weights(name)
     for library in ("transformers", "gguf", "accelerate"):
         if find_spec(library) is None:
             raise AttnError(f'{library} is missing, which reads {file}; `pip install "attn-core[pretrained]"`')
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-    directory = pieces.folder("smollm2")
-    tokenizer = AutoTokenizer.from_pretrained(directory, gguf_file=file)
-    model = AutoModelForCausalLM.from_pretrained(
-        directory, gguf_file=file, attn_implementation="eager", dtype=torch.float32
-    )
+    directory = pieces.folder(name)
+    if name == "smollm2":
+        tokenizer = AutoTokenizer.from_pretrained(directory, gguf_file=file)
+        model = AutoModelForCausalLM.from_pretrained(
+            directory, gguf_file=file, attn_implementation="eager", dtype=torch.float32
+        )
+    else:
+        ends = {"bos_token": "[CLS]", "sep_token": "[SEP]"}
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(directory / "tokenizer.json"), **ends)
+        model = MiniLM(depth=pieces.MODELS[name]["depth"])
+        model.load(directory / file)
     return model.eval().requires_grad_(False), tokenizer
 
 
@@ -74,9 +99,10 @@ def laid_out(tokenizer, text: str, prompt: str = "{text}") -> tuple[ndarray, nda
     before, after = prompt.split("{text}")
     words = [f" {word}" for word in text.split()]
     cuts = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in (before, *words, after)]
-    owners = [SINK, PROMPT, *range(len(words)), PROMPT]
-    ids = np.concatenate([[tokenizer.bos_token_id], *cuts]).astype(int)
-    return ids, np.repeat(owners, [1, *map(len, cuts)])
+    owners = [SINK, PROMPT, *range(len(words)), PROMPT, SINK]
+    last = [] if tokenizer.sep_token_id is None else [tokenizer.sep_token_id]
+    cuts = [[tokenizer.bos_token_id], *cuts, last]
+    return np.concatenate(cuts).astype(int), np.repeat(owners, [*map(len, cuts)])
 
 
 def without_each(text: str) -> list[str]:
@@ -86,11 +112,14 @@ def without_each(text: str) -> list[str]:
 
 
 @torch.inference_mode()
-def states(model, texts: Sequence[ndarray], depths: Sequence[int] = DEPTHS) -> Iterator[tuple[int, ndarray]]:
+def states(model, texts: Sequence[ndarray], depths: Sequence[int]) -> Iterator[tuple[int, ndarray]]:
     """(row, states (depths, L, H) float32) of each text of ids, long ones first; no state reads what pads the right."""
     for rows in cut(np.array([*map(len, texts)]), 64, 1024):
         ids = nn.utils.rnn.pad_sequence([torch.as_tensor(texts[row]) for row in rows], batch_first=True)
-        read = model.model(input_ids=ids, output_hidden_states=True, use_cache=False).hidden_states
+        if isinstance(model, MiniLM):
+            read = model.levels(ids, torch.tensor([len(texts[row]) for row in rows]))
+        else:
+            read = model.model(input_ids=ids, output_hidden_states=True, use_cache=False).hidden_states
         for number, row in enumerate(rows):
             yield row, torch.stack([read[depth][number, : len(texts[row])] for depth in depths]).numpy()
 

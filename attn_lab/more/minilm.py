@@ -1,16 +1,20 @@
-"""A pretrained transformer of BERT's form as an encoder: MiniLM-L6, in torch's own layers. Not in the three papers.
+"""A pretrained transformer of BERT's form as an encoder, in torch's own layers: MiniLM-L6, or bge-small with twelve.
 
-Its states equal those of the reference implementation (`transformers`) to 5e-6; `attn_lab.data.pieces` makes its ids.
+Not in the three papers. MiniLM's states equal those of the reference implementation (`transformers`) to 5e-6;
+`attn_lab.data.pieces` makes the ids of both.
 """
 
 from contextlib import ContextDecorator
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from attn_core.errors import AttnError
 from attn_core.models.encoders import Encoder
 
 NAMES = {
@@ -111,9 +115,9 @@ class MiniLM(Encoder):
             self.embedding.weight[0] = 0
 
     def load(self, file: Path) -> None:
-        """Take the weights of a model.safetensors of this form, in place; the last layers and the pooler may be left
-        over."""
-        stored = load_file(file)
+        """Take the weights of a file of this form, in place, model.safetensors or ONNX of bytes; the last layers and
+        the pooler may be left over."""
+        stored = dequantised(file) if file.suffix == ".onnx" else load_file(file)
         table = stored["embeddings.word_embeddings.weight"]
         table[0] = 0
         weights = {
@@ -131,3 +135,27 @@ class MiniLM(Encoder):
                 for name, stored_name in NAMES.items():
                     weights[f"{here}{name}.{end}"] = stored[f"{there}{stored_name}.{end}"]
         self.load_state_dict(weights)
+
+
+def dequantised(file: Path) -> dict[str, Tensor]:
+    """Weights of an ONNX file by their names in the checkpoint; those kept as bytes are (byte - zero point) x scale.
+
+    AttnError where the library onnx is missing.
+    """
+    if find_spec("onnx") is None:
+        raise AttnError(f'onnx is missing, which reads {file.name}; `pip install "attn-core[pretrained]"`')
+    import onnx
+
+    graph = onnx.load(file).graph
+    arrays = {array.name: onnx.numpy_helper.to_array(array) for array in graph.initializer}
+    stored = {name: array for name, array in arrays.items() if array.dtype == np.float32}
+    for name, array in arrays.items():
+        whole = name.removesuffix("_quantized")
+        if whole != name:
+            steps = array.astype(np.float32) - arrays[f"{whole}_zero_point"]
+            stored[whole] = steps * arrays[f"{whole}_scale"]
+    for node in graph.node:
+        if node.op_type == "MatMulInteger":  # its matrix (in, out) has a number for a name
+            layer = node.name.strip("/").removesuffix("/MatMul_quant").replace("/", ".")
+            stored[f"{layer}.weight"] = stored[node.input[1].removesuffix("_quantized")].T
+    return {name: torch.tensor(array) for name, array in stored.items()}

@@ -14,12 +14,32 @@ from sklearn.metrics import average_precision_score
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.traces import Arrays, totals
 from attn_lab.data.cleaning import clean_sst
+from attn_lab.data.pieces import plain
 from attn_lab.data.prepare import FIRST, marks
 from attn_lab.data.tables import read
 from attn_lab.more.compared import included
 
 MOST = 0.6
 """Share of the five that at least three of them are."""
+
+
+def raw_words(doc_ids: ndarray) -> list[list[str]]:
+    """The words between blanks of sentences of SST that are tested on. AttnError where SST is not at hand."""
+    raw = {first: read("sst", split)["text"] for split, first in FIRST.items()}
+    firsts = [max(first for first in raw if first <= doc_id) for doc_id in doc_ids]
+    return [raw[first][doc_id - first].split() for first, doc_id in zip(firsts, doc_ids, strict=True)]
+
+
+def owners(words: list[str]) -> ndarray:
+    """(T,) of each word that the cleaning makes of words between blanks, the number of the one it is of."""
+    return np.array([number for number, word in enumerate(words) for _ in clean_sst(word)])
+
+
+def as_read(words: list[str]) -> tuple[str, ndarray]:
+    """A sentence as pretrained models read it, and `owners` in it: n't and what begins with ' join the word before."""
+    joins = np.array([word.startswith(("n't", "'")) for word in words])
+    joins[0] = False
+    return plain("sst", " ".join(words)), (np.cumsum(~joins) - 1)[owners(words)]
 
 
 def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
@@ -29,21 +49,17 @@ def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
     is not at hand, KeyError for a sentence that nobody marked.
     """
     sentences = dict(iter(marks().groupby("doc_id")))
-    raw = {split: read("sst", split) for split in FIRST}
     marked = []
     groups = []
-    for doc_id in doc_ids:
+    for doc_id, words in zip(doc_ids, raw_words(doc_ids), strict=True):
         six = sentences[doc_id]
-        first = six.iloc[0]
-        text = raw[first["split"]]["text"][first["row"]]
-        words = map(clean_sst, text.split())
-        owner = [number for number, word in enumerate(words) for _ in word]
+        owner = owners(words)
         by_person = []
         for line in six["marked"]:
             places = np.array(line.split(), int)
             by_person.append(np.isin(owner, places))
         marked.append(by_person)
-        groups.append(first["person"] // 6)
+        groups.append(six["person"].iloc[0] // 6)
     return np.concatenate(marked, axis=1), np.array(groups)
 
 

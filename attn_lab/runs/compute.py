@@ -125,7 +125,7 @@ def inputs_of(run: Run):
     """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
     data = encode(run.corpus, **dict(run.options))
     if run.encoder in PRETRAINED:
-        fingerprints = {"data": data.fingerprint, "vectors": pieces.WEIGHTS}
+        fingerprints = {"data": data.fingerprint, "vectors": pieces.weights(run.encoder.removesuffix("_random"))[1]}
         data = pieces.as_pieces(data)
         fingerprints["pieces"] = data.fingerprint
         return reduced(data, run.fraction), None, fingerprints

@@ -241,14 +241,15 @@ def adversary_task(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, 
 
 def minilm(run: Run, *bases: Arrays) -> MiniLM:
     """The encoder that a run starts from: as it is in the base, drawn, or downloaded."""
-    encoder = MiniLM(**SHAPE)
+    name = run.encoder.removesuffix("_random")
+    encoder = MiniLM(**{"depth": pieces.MODELS[name]["depth"]} | SHAPE)
     if bases:
         weights = {name.removeprefix("encoder."): torch.tensor(array) for name, array in bases[0].items()}
         encoder.load_state_dict({name: weights[name] for name in encoder.state_dict()})
-    elif run.encoder == "minilm_random":
+    elif name != run.encoder:
         encoder.draw()
     else:
-        encoder.load(pieces.folder() / "model.safetensors")
+        encoder.load(pieces.folder(name) / pieces.weights(name)[0])
     return encoder
 
 

@@ -22,8 +22,9 @@ ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
 HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
 """The six models of Serrano & Smith: attention over sentences (HAN) or over words (FLAN)."""
 
-PRETRAINED = ("minilm", "minilm_random")
-"""MiniLM-L6, fine-tuned, and the same with all its weights drawn anew; not in the three papers."""
+LAYERS = {"minilm": 6, "bge": 12, "minilm_random": 6}
+PRETRAINED = tuple(LAYERS)
+"""MiniLM-L6 and bge-small, fine-tuned, and the first with all its weights drawn anew; not in the three papers."""
 
 ATTENTIONS = ("tanh", "dot", "uniform", "given", "cls")
 """'given' goes with a guide; 'cls', of a pretrained encoder, is none: the state of [CLS] is read."""
@@ -47,7 +48,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "tie": (0.0, 1e6),
     "hide": (0.0, 1e6),
     "mask": (0.0, 1.0),
-    "layer": (-1, 6),
+    "layer": (-1, 12),
 }
 """The least and the largest that these fields may be, of their own type."""
 
@@ -261,7 +262,8 @@ class Run:
             ),
             "mixes goes with context": self.mixes == "both" or self.context > 0,
             "tie goes with lstm": not self.tie or (plain and self.encoder == "lstm"),
-            "layer goes with a pretrained encoder": self.layer < 0 or self.family == "pretrained",
+            "layer goes with a pretrained encoder and is one of its own": self.layer
+            <= (LAYERS[self.encoder] if self.family == "pretrained" else -1),
             "hide goes with planted texts and an attention that is learned, and not with tie": (
                 not self.hide or (single and hides)
             ),

@@ -125,7 +125,7 @@ def study(
     text, label : str
         Columns of the texts and their classes, in any case.
     encoder : str
-        'lstm', 'cnn', 'average', 'none', 'transformer', 'minilm', 'minilm_random', or one of `register_encoder`.
+        'lstm', 'cnn', 'average', 'none', 'transformer', 'minilm', 'bge', 'minilm_random', or one of `register_encoder`.
     seeds : int
         Trainings of each model, 3 to 9.
     epochs : int, optional
