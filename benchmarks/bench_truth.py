@@ -37,6 +37,15 @@ Predicted on 2026-11-28 at 10:18, before any of it was run here. Known before: a
 8. Equal confidence on SST: fine-tuned MiniLM at the confidence of the downloaded one .75 to .85 of agreement, the
    latter at its own .66 to .76: less, and the interval of the difference clear of 0. The other way too few texts.
 
+Predicted on 2026-11-28 at 13:58, before any of it was run here. Known before: all that stands under Afterwards of 1 to
+8; of the BiLSTM with uniform weights, nothing.
+9. Gradients at strength .8, without context: told beside the same permuted in .52 to .62 with weights on the word, in
+   .1 to .4 with the model's own.
+10. MiniLM, a regression on its frozen states of FEW: with weights on the planted piece the last layer (necessary) and
+   the embeddings (guide) score better than with the same permuted and than with an untrained head's, in every pair at
+   strength 1 and over .9 at .8; with a trained head's own likewise at 1, in over .7 at .8.
+11. The BiLSTM's F1 falls by less than .01 with uniform weights, at both strengths: the first half of 3.
+
 Afterwards, on the same day. Strength 1: accuracy 1 in both: held. The planted word is the most attended in 1 with the
 BiLSTM: held; in .82 (.51 to 1) with the transformer: failed. Deletion names it in 1 and .93: held, undecided.
 Single-state agreement .58 and .93: failed, and so permuting changes little in .49 and .85. Strength .8: accuracy .80 in
@@ -54,10 +63,17 @@ order (.41): held; top item .51 (.42 to .61): failed. Strength .8: accuracy .82 
 to 1), less by .27, adversaries .75 (.68 to .82): undecided, the means just beyond what was predicted; naming .91,
 shuffle .85, top item .55, order .43: held by their means.
 7 and the second half of 3 held in all pairs, on a tenth of the training texts (FEW); hard to move at strength 1 in all,
-at .8 a nat cost more in .88: failed. Of 3's first half, that the BiLSTM's score does not need its attention, nothing
-was run.
+at .8 a nat cost more in .88: failed. Of 3's first half, that the BiLSTM's score does not need its attention, and 11
+nothing was run.
 8 held (.82, .71, the difference .10, .09 to .12) but for its end: 910 texts' worth of the downloaded network are as
 sure as the fine-tuned one, and agree in .78.
+9 held: .57 with weights on the word, .26 with the model's own.
+10. Weights on the piece: after the last layer in every pair: held; after the embedding in .80 at strength 1: failed, as
+two untrained heads' weights reach an F1 of 1, too; in every pair at .8: held. A trained head's own: 1 and .80 at
+strength 1: failed; at .8 .92 with both: held.
+Tried besides, cross-validated on the first 400 test sentences: the same at strength 1 (1 and .80) and after the
+embedding at .8 (1, own .80); after the last layer at .8 an untrained head's weights do as well, .40 of the pairs (F1
+.73 and .73).
 """
 
 from collections.abc import Iterator
@@ -67,12 +83,17 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 
 from attn_book.verdict import BAD, CORPORA, made, prices, scores_of, tables_of, won
+from attn_core.documents import Documents, Encoded
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.traces import Traces, maxima, totals
-from attn_core.tracing import trace
+from attn_core.models.classifier import Classifier, real_tokens
+from attn_core.traces import Traces, maxima, softmax, totals
+from attn_core.tracing import inputs, trace
 from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.data.pieces import OWN
@@ -82,7 +103,7 @@ from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.more.known import TESTS, TOP, weighed
 from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs import foreign, index
-from attn_lab.runs.compute import inputs_of, model_of
+from attn_lab.runs.compute import inputs_of, model_of, reduced, weights_of
 from attn_lab.runs.controls import of_adversaries, of_lists, of_permuted
 from attn_lab.runs.run import SEEDS
 from benchmarks.bench_tests import runs_of, shared, stable, told
@@ -93,7 +114,7 @@ NAME = "sst_label_words"
 WORDS = ("tuesday", "copper")
 """Of class 0 and 1: in no sentence of SST, and each has a vector."""
 STRENGTHS = (1.0, 0.8)
-MODELS = ((1.0, "average"), *product(STRENGTHS, ("lstm", "transformer", "minilm")))
+MODELS = tuple(product(STRENGTHS, ("average", "lstm", "transformer", "minilm")))
 TESTED = 400
 """Sentences that tests are put to, and of which MiniLM's pieces are deleted."""
 FROZEN = {"minilm": {"layer": 6}}
@@ -134,14 +155,24 @@ def traced(run: Run) -> tuple[Traces, np.ndarray]:
     if run.layer >= 0:  # stored without deletions
         test = test.take(np.arange(TESTED))
         traces = trace(model_of(run), test, gradient=False)
-    words = test.ids[test.inner]
-    return traces, np.isin(words, np.flatnonzero(np.isin(data.vocabulary, WORDS)))
+    return traces, is_planted(data, test)
+
+
+def is_planted(data: Encoded, texts: Documents) -> np.ndarray:
+    """Which words (T,) are."""
+    return np.isin(texts.ids[texts.inner], np.flatnonzero(np.isin(data.vocabulary, WORDS)))
 
 
 def on_word(traces: Traces, planted: np.ndarray) -> Traces:
     """The weights that read the planted word: TOP there, the rest spread evenly."""
-    below = -np.log(TOP / (1 - TOP) * np.maximum(traces.lengths - 1, 1))
-    return weighed(traces, np.where(planted, 0.0, below[traces.owner]))
+    return weighed(traces, planted_scores(planted, traces.offsets))
+
+
+def planted_scores(planted: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Scores (T,) of these weights."""
+    lengths = np.diff(offsets)
+    below = -np.log(TOP / (1 - TOP) * np.maximum(lengths - 1, 1))
+    return np.where(planted, 0.0, np.repeat(below, lengths))
 
 
 def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
@@ -179,19 +210,15 @@ def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
     for name in columns[0]:
         values = np.array([column[name] for column in columns], float)
         yield mean_of(values, **named, weights="own", measure=name, statistic="mean")
+    few = np.arange(TESTED)
+    models = [traces.take(few) for traces, _ in read]
     tests = [name for name in TESTS if (name == "gradients") == (encoder == "average")]
     for weights, weigh in (("own", lambda traces, _: traces), ("planted word", on_word)):
-        kept = [
-            (traces.take(few := np.arange(TESTED)), planted, few) for traces, planted in read
-        ]
-        good = [
-            weigh(traces, planted).take(few)
-            for (traces, planted), (*_, few) in zip(read, kept, strict=True)
-        ]
+        good = [weigh(*both).take(few) for both in read]
         for name in tests:
             yield from told(
                 good,
-                [model for model, *_ in kept],
+                models,
                 TESTS[name],
                 **named,
                 weights=weights,
@@ -215,14 +242,103 @@ def of_scores(strength: float) -> Iterator[dict]:
         ],
         "hard to move": [prices(run)],
     }
-    named = {
-        "strength": strength,
-        "encoder": "average",
-        "weights": "planted word",
-        "statistic": "beside",
-    }
+    yield from of_pairs(
+        pairs,
+        strength=strength,
+        encoder="average",
+        weights="planted word",
+    )
+
+
+def of_pairs(pairs: dict[str, list], **named) -> Iterator[dict]:
     for name, value in won(pairs).items():
-        yield named | {"measure": name, "value": value, "n_seeds": len(FIVE)}
+        yield named | {
+            "measure": name,
+            "statistic": "beside",
+            "value": value,
+            "n_seeds": len(FIVE),
+        }
+
+
+def of_pieces(strength: float) -> Iterator[dict]:
+    """Two tests of scores in MiniLM as downloaded: F1 of a regression on a text's mean state, of the last layer
+    (necessary) or the embedding (guide), under a head's own weights and under those on the planted piece."""
+    head = partial(Run, NAME, "minilm", options=(("strength", strength),), **FROZEN["minilm"])
+    data = reduced(inputs_of(head())[0], FEW)
+    texts = data.splits["train"], data.splits["test"]
+    planted = np.concatenate([is_planted(data, part) for part in texts])
+    offsets = np.append(0, np.concatenate([part.lengths - 2 for part in texts]).cumsum())
+    first, last = levels_of(trained_head(head()), texts)
+    rows = []
+    for seed in FIVE:
+        good = {
+            "own": scores_in(trained_head(head(seed=seed)), last),
+            "planted word": planted_scores(planted, offsets),
+        }
+        untrained = scores_in(trained_head(head(seed=seed, epochs=0)), last)
+        for weights, test in product(good, ("necessary", "guide")):
+            f1 = partial(f1_of, texts, offsets, last if test == "necessary" else first)
+            permuted = good[weights][shuffled(offsets, seed)]
+            row = {
+                "weights": weights,
+                "test": test,
+                "good": f1(good[weights]),
+                "permuted": f1(permuted),
+                "untrained": f1(untrained),
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    for (weights, test), part in table.groupby(["weights", "test"]):
+        pairs = [(part["good"].to_numpy(), part[kind].to_numpy()) for kind in BAD]
+        yield from of_pairs(
+            {test: pairs},
+            strength=strength,
+            encoder="minilm",
+            weights=weights,
+        )
+
+
+def shuffled(offsets: np.ndarray, seed: int) -> np.ndarray:
+    """Places (T,) in a random order within each text."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    key = np.random.default_rng(seed).random(len(owner))
+    return np.lexsort((key, owner))
+
+
+def trained_head(run: Run) -> Classifier:
+    weights_of(run, progress=False)
+    return model_of(run)
+
+
+@torch.no_grad()
+def levels_of(model: Classifier, texts: tuple[Documents, ...]) -> list[np.ndarray]:
+    """States (T, H) of texts' pieces in MiniLM, after the embedding and after the last layer."""
+    read = []
+    for part in texts:
+        for rows in np.array_split(np.arange(len(part)), 1 + len(part) // 64):
+            tokens = inputs(model, part, rows)
+            first, *_, last = model.encoder.frozen.levels(**tokens)
+            read.append([level[real_tokens(**tokens)] for level in (first, last)])
+    return [torch.cat(level).numpy() for level in zip(*read, strict=True)]
+
+
+@torch.no_grad()
+def scores_in(model: Classifier, states: np.ndarray) -> np.ndarray:
+    """A head's scores (T,) of states of its layer."""
+    return model.attention(torch.from_numpy(states) / model.encoder.scale).numpy()
+
+
+def f1_of(
+    texts: tuple[Documents, Documents],
+    offsets: np.ndarray,
+    states: np.ndarray,
+    scores: np.ndarray,
+) -> float:
+    weights = softmax(scores, offsets)
+    means = totals(weights * states.T, offsets).T
+    train, test = texts
+    fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
+    return f1_score(test.labels, fitted.predict(means[len(train) :]))
 
 
 def frozen() -> Iterator[dict]:
@@ -261,15 +377,9 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
         return []
     tables = []
     for traces in shared(runs_of(corpus, "ppmi-300", encoder)):
-        columns = (
-            of_permuted(traces)
-            | of_adversaries(traces)
-            | {
-                "single_state_agreement": single_state_agreement(traces)[
-                    "single_state_agreement"
-                ].to_numpy()
-            }
-        )
+        columns = of_permuted(traces) | of_adversaries(traces)
+        agreement = single_state_agreement(traces)["single_state_agreement"]
+        columns["single_state_agreement"] = agreement.to_numpy()
         tables.append(pd.DataFrame(columns, index=traces.doc_id))
     return tables
 
@@ -328,6 +438,8 @@ def planted_words() -> Iterator[dict]:
             [pd.Series([*map(" ".join, part.lists)], part.doc_ids) for part in splits]
         )
         yield from of_encoder(strength, encoder)
+        if encoder == "minilm":
+            yield from of_pieces(strength)
     for strength in STRENGTHS:
         yield from of_scores(strength)
 

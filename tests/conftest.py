@@ -143,6 +143,15 @@ def refused(told: str | None = None):
 
 
 @pytest.fixture
+def archive(tmp_path, monkeypatch):
+    """An empty folder that $ATTN_ARCHIVE names."""
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+    return folder
+
+
+@pytest.fixture
 def stored(tmp_path, monkeypatch):
     """Makes the given results all that the archive holds: stored(*lists of results)."""
     from attn_book import derived

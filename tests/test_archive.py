@@ -104,15 +104,14 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_whole_are_refu
             store.read(tmp_path, "toy")
 
 
-def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkeypatch):
+def test_what_builds_on_another_training_of_its_base_is_refused(archive):
     """Same seed and settings, other weights: nobody could look up the model that a run was compared with."""
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
     base, traces = Run("sst"), toy_traces().rounded()
     packing.same_as_archived(base, traces)  # nothing is archived
     tables = tables_of({"key": base.key, "run": as_dict(base)})
-    upkeep.merge(tmp_path, "sst", tables, {base.key: None})
+    upkeep.merge(archive, "sst", tables, {base.key: None})
     packing.same_as_archived(base, traces)  # its documents are not
-    upkeep.merge(tmp_path, "sst", tables, {base.key: store.traces_bytes(traces.take([1, 2, 4]))})
+    upkeep.merge(archive, "sst", tables, {base.key: store.traces_bytes(traces.take([1, 2, 4]))})
     packing.same_as_archived(base, traces.take([5, 4, 3, 2, 1, 0]))  # in any order, and more than the archived ones
     other = dataclasses.replace(traces, score=toy_traces(seed=1).rounded().score)
     with refused(f"{base.key} became another model here .*--fresh"):
@@ -227,18 +226,16 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
         (f"archive/{sentence.FOLDER}/model.npz", sentence.load),
     ],
 )
-def test_an_edited_number_beside_the_archive_is_named_and_refused(tmp_path, monkeypatch, name, read):
-    folder = tmp_path / "archive"
-    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+def test_an_edited_number_beside_the_archive_is_named_and_refused(archive, tmp_path, name, read):
     play.stored.cache_clear()
     path = tmp_path / name
     for table in (tmp_path / "reported" / "tolerances.csv", path):
         table.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REAL.parent / table.relative_to(tmp_path), table)
-    merged(folder)
-    assert upkeep.faults(folder) == []
+    merged(archive)
+    assert upkeep.faults(archive) == []
     damage(path)
-    assert [told.removeprefix("../") for told in upkeep.faults(folder)] == [
+    assert [told.removeprefix("../") for told in upkeep.faults(archive)] == [
         f"{name.removeprefix('archive/')} is not the file that was sealed"
     ]
     with pytest.raises(Damaged, match=f"{path.name} is not the file that MANIFEST names"):
@@ -248,22 +245,19 @@ def test_an_edited_number_beside_the_archive_is_named_and_refused(tmp_path, monk
 @pytest.mark.faults
 @pytest.mark.parametrize("layer", ["runs", "numbers"])
 @pytest.mark.parametrize("tamper", [damage, lambda path: os.truncate(path, 90)], ids=["flipped byte", "truncated"])
-def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, layer, tamper):
+def test_what_is_not_as_sealed_enters_no_number(archive, capsys, layer, tamper):
     """Of two data sets the damaged one is left out and named, by each process."""
-    folder = tmp_path / "archive"
-    folder.mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     runs = [Run("20news"), Run("sst")]
     for run in runs:
         result = store.read(REAL, run.key)
-        upkeep.merge(folder, run.corpus, rows.tables(result.record, result.numbers), {run.key: None})
-    tamper(folder / layer / "sst.parquet")
+        upkeep.merge(archive, run.corpus, rows.tables(result.record, result.numbers), {run.key: None})
+    tamper(archive / layer / "sst.parquet")
     for _ in range(2):
         index._read_runs.cache_clear()
         assert index.runs()["key"].tolist() == [runs[0].key]
         assert f"{layer}/sst.parquet" in capsys.readouterr().err
     with pytest.raises(Damaged):
-        store.read(folder, runs[1].key)
+        store.read(archive, runs[1].key)
 
 
 def test_a_run_is_sealed_as_it_is_stored_and_what_cannot_be_read_never_taken(tmp_path):
@@ -287,15 +281,14 @@ def test_runs_stored_at_once_are_all_sealed(tmp_path):
     assert upkeep.faults(tmp_path) == [] and store.keys(tmp_path) == sorted(keys)
 
 
-def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(tmp_path, monkeypatch, called):
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
-    merged(tmp_path)
-    store.sealed(tmp_path, "runs/toy.parquet")
-    forge(tmp_path / "runs" / "toy.parquet")
+def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(archive, called):
+    merged(archive)
+    store.sealed(archive, "runs/toy.parquet")
+    forge(archive / "runs" / "toy.parquet")
     for told in ("runs/toy.parquet is not the file that was sealed", "the record says accuracy 0.9000"):
         status, out, _ = called("archive", "verify")
         assert status == 1 and told in out
-        upkeep.seal(tmp_path)
+        upkeep.seal(archive)
 
 
 def test_posix_alone_has_fcntl():

@@ -93,9 +93,7 @@ def cluster(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tmp_path, monkeypatch):
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, archive, tmp_path, monkeypatch):
     victim = cluster.start(hangs="writing")
     runs = [tiny(seed) for seed in range(4)]
     failing = tiny(5, (*TINY, ("shortest", 0)))
@@ -121,11 +119,11 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     assert found["failures"] == sweep.sweep([failing]), "here and on a cluster, the same words"
     assert whole_store() == {run.key for run in runs}
     for run in runs:
-        upkeep.verify(tmp_path / "archive", run.key)
+        upkeep.verify(archive, run.key)
         assert obtain(run).record["n_test"] == 40
-    assert store.keys(tmp_path / "archive") == sorted(run.key for run in runs)
+    assert store.keys(archive) == sorted(run.key for run in runs)
     assert sweep.sweep(runs, True, False, scheduler="nowhere") == {}, "nothing is left to do"
-    packed_by_the_workers(cluster, tmp_path / "archive", monkeypatch)
+    packed_by_the_workers(cluster, archive, monkeypatch)
 
 
 def packed_by_the_workers(cluster, archive, monkeypatch):

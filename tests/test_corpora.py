@@ -56,9 +56,6 @@ def test_posts_lose_header_footer_and_quotes():
 # --- vocabulary and ids ---------------------------------------------------------------------------------------------
 
 
-words = st.text("abcXYZ0é'", min_size=1, max_size=3)
-
-
 def test_a_token_spelled_like_a_special_one_does_not_shift_the_index():
     assert arrays.vocabulary([["<s>", "a"]]) == (*text.SPECIALS, "a")
 

@@ -189,7 +189,7 @@ def test_no_archived_run_has_another_key():
     assert [from_dict(store.read_record(folder, key)["run"]).key for key in keys] == keys
 
 
-def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, called):
+def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(called, tmp_path, monkeypatch):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
     known = Run("20news", "average")

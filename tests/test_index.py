@@ -180,13 +180,11 @@ def later(folder) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(archive):
     """An archive of two runs."""
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    (tmp_path / "archive").mkdir()
     for seed in SEEDS[:2]:
-        put(tmp_path / "archive", result_of(seed=seed, values={"accuracy": 0.8}))
-    return tmp_path / "archive"
+        put(archive, result_of(seed=seed, values={"accuracy": 0.8}))
+    return archive
 
 
 def accuracies() -> list[float]:

@@ -12,7 +12,7 @@ from test_archive import stored
 
 from attn_core.errors import AttnError
 from attn_lab.data import files, tables
-from attn_lab.runs import index, store
+from attn_lab.runs import store
 
 pytestmark = pytest.mark.faults
 FLIPS = 300 if os.environ.get("ATTN_FAULTS") else 40
@@ -65,16 +65,11 @@ def read_table() -> list:
     return tables.read("sst", "train").to_numpy().tolist()
 
 
-def numbers_made() -> list:
-    return index.kept("toy", "source", lambda: TABLE)["text"].tolist()
-
-
 STORED = {  # what is stored -> the function that stores it, the one that reads it, where its files lie
     "run": (store_run, read_run, "runs/*"),
     "weights": (store_weights, read_weights, "weights/*"),
     "arrays": (arrays_made, arrays_made, "arrays/*"),
     "table": (store_table, read_table, "tables/sst/*"),
-    "long table": (numbers_made, numbers_made, "measured/*"),
 }
 
 

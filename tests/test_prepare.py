@@ -99,6 +99,24 @@ def test_shuffled_premises_keep_everything_but_the_pairing(tables):
         encode("snli", premise="none")
 
 
+def test_cloze_questions_as_arrays(tables):
+    """Possible answers are the entities of the passage; a question whose answer is none of them is dropped."""
+    passages = ["( @entity7 ) @entity1 came to @entity4 .", "nobody saw @entity2 but @entity4", "@entity9 is here"]
+    answers = ["@entity7", "@entity2", "@entity9"]
+    table = {"passage": passages, "question": ["who saw @placeholder ?"] * 3, "answer": answers}
+    known = {name: values[:2] for name, values in table.items()}
+    tables("cnn", train=known, dev=known, test=table)
+    encoded = encode("cnn")
+    assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
+    assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
+    test = encoded.splits["test"]
+    assert test.labels.tolist() == [3, 1]
+    assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
+    counts = encoded.statistics["splits"]
+    assert [counts[split]["dropped_answer"] for split in ("train", "test")] == [0, 1]
+    assert counts["test"]["dropped_length"] == 0
+
+
 # --- texts cut into sentences ----------------------------------------------------------------------------------------
 
 

@@ -102,7 +102,7 @@ def test_the_short_table_of_single_texts_is_what_record_and_summary_say(key):
     result = read(key)
     stored = result.documents
     budget = packing.BUDGETS["dot" if RUNS[key].attention == "dot" else "judged"]
-    assert len(stored) == min(result.record["n_test"], budget.documents)
+    assert len(stored) == min(result.record["n_test"], budget["documents"])
     if is_whole(key):
         of_all = with_parameters(result.numbers).query("predicted == 'all' and bin == 'all' and statistic == 'mean'")
         mean = of_all.set_index("measure").value

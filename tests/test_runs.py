@@ -219,15 +219,13 @@ def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys)
     assert not store.has(store.cache_store(), first.key)
 
 
-def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(monkeypatch, tmp_path):
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    (tmp_path / "archive").mkdir()
+def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(archive):
     for selection in ("dev", "test"):
         first, other = (Run("planted", seed=seed, epochs=1, selection=selection, options=TINY) for seed in (10, 50))
         for run in (first, other):
             obtain(run)
             pack_run(run)
-        packed = store.read(store.archive_folder(), other.key)
+        packed = store.read(archive, other.key)
         assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
         assert (packed.against is None) == (selection == "test") and "single_state_agreement" in set(
             packed.numbers["measure"]

@@ -40,9 +40,7 @@ def guided(seed=10, **fields) -> Run:
     return Run("planted", "average", "given", seed=seed, epochs=1, options=TINY, guide="own", **fields)
 
 
-def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, monkeypatch):
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+def test_bases_come_first_and_only_where_their_weights_are_missing(archive):
     base, further = tiny(10), tiny(50)
     adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
     own, swapped, untrained = (replace(guided(base=base), guide=guide) for guide in ("own", "swapped", "untrained"))
@@ -58,13 +56,13 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     obtain(base)
     packing.prepare(base)
     packing.adopt(base.key)
-    packed = store.rows_of(tmp_path / "archive", "runs", base.key)
+    packed = store.rows_of(archive, "runs", base.key)
     store.weights_file(base.key).unlink()
     again = replace(own, words="rank")
     assert sweep.plan([base, again], pack=True) == {base: False, again: True}
     assert sweep.sweep([base, again], pack=True) == {} and sweep.has_weights(base)
-    pd.testing.assert_frame_equal(store.rows_of(tmp_path / "archive", "runs", base.key), packed)
-    assert store.keys(tmp_path / "archive") == sorted([base.key, again.key])
+    pd.testing.assert_frame_equal(store.rows_of(archive, "runs", base.key), packed)
+    assert store.keys(archive) == sorted([base.key, again.key])
 
 
 def test_a_failed_base_is_named_and_not_tried_again():
@@ -76,10 +74,8 @@ def test_a_failed_base_is_named_and_not_tried_again():
     assert failures[run.key] == f"AttnError: its base {base.key} failed ({failures[base.key]})"
 
 
-def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, monkeypatch):
+def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(archive, tmp_path, monkeypatch):
     """It appears after the worker has said so; one that never does is named."""
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     run = tiny(10)
     obtain(run)
     packing.prepare(run)
@@ -88,7 +84,7 @@ def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, 
     appears.start()
     packing.adopt(run.key)
     appears.join()
-    assert store.keys(tmp_path / "archive") == [run.key]
+    assert store.keys(archive) == [run.key]
     monkeypatch.setattr(packing, "VISIBLE_SECONDS", 0.3)
     with refused(f"{tiny(50).key}.*repeat the sweep"):
         packing.adopt(tiny(50).key)
@@ -127,13 +123,11 @@ OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epoc
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monkeypatch, capsys, called):
+def test_what_is_stored_is_held_against_the_data_at_hand(archive, tables, tmp_path, monkeypatch, capsys, called):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     for scheme in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
-    (tmp_path / "archive").mkdir()
     path = tmp_path / "grid.yml"
     path.write_text(OWN_GRID)
 
@@ -156,12 +150,12 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
         f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
         for line in errors
     )
-    second, sealed = data(), store.manifest(tmp_path / "archive")
+    second, sealed = data(), store.manifest(archive)
     assert second != first and sweep.stored(run, True)
     labels(0)  # the archive is of the others now
     assert not sweep.stored(run, True)
     status, out, _ = called("sweep", str(path), "--pack")
-    assert status == 1 and f"the runs of 'sst' in {tmp_path / 'archive'} were trained on data {second[:12]}" in out
+    assert status == 1 and f"the runs of 'sst' in {archive} were trained on data {second[:12]}" in out
     assert data() == second, "refused before it was trained"
     with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
         obtain(run)
@@ -172,11 +166,11 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tables, tmp_path, monke
     assert f"other data than the archive's: {other.key}\n" in capsys.readouterr().err
     monkeypatch.delenv("ATTN_DATA")
     assert obtain(run, traces=False).source == "archive", "an archived run needs no data"
-    shutil.rmtree(tmp_path / "archive" / "runs")
+    shutil.rmtree(archive / "runs")
     for more in ([], ["--fresh"]):
         status, _, errors = called("run", *OWN, *more)
         assert status == 2 and "no data for corpus 'sst'" in errors[-1]
-    assert data() == first and store.manifest(tmp_path / "archive") == sealed
+    assert data() == first and store.manifest(archive) == sealed
 
 
 def test_a_run_of_two_blocks_is_one(tmp_path):

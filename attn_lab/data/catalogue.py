@@ -44,8 +44,7 @@ class Corpus:
     encoder's own. expected: counts to meet, (class 0, class 1, …) per split after the filter, 'vocabulary' including
     the four special ids. reported: (paper, name) as in data/reported. sources: names in SOURCES. vectors: recipe used
     when a run names none. whole_train: documents of the official training files before any filter, where a copy may
-    hold fewer. generated: made by this package. own: files of which only the user's own copy is ever read; origin: who
-    gives them out.
+    hold fewer. generated: made by this package. origin: who gives out what is not passed on.
     """
 
     name: str
@@ -78,21 +77,11 @@ class Corpus:
     vectors: str = "ppmi-300"
     whole_train: int | None = None
     generated: bool = False
-    own: tuple[str, ...] = ()
     origin: str = ""
     note: str = ""
 
 
-class _Facts(SafeLoader):
-    """Lists as tuples: what all runs share must not change."""
-
-
-def _as_tuple(loader, node) -> tuple:
-    return tuple(loader.construct_sequence(node, deep=True))
-
-
-_Facts.add_constructor("tag:yaml.org,2002:seq", _as_tuple)
-_FACTS = yaml.load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), _Facts)
+_FACTS = yaml.load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), SafeLoader)
 SOURCES = {name: Source(**facts) for name, facts in _FACTS["sources"].items()}
 CATALOGUE = {
     name: Corpus(name, **facts | {"reported": tuple(facts.get("reported", {}).items())})

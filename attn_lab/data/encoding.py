@@ -40,12 +40,10 @@ def is_foreign(corpus: str) -> bool:
 def preparer(corpus: str) -> Callable[..., Prepared]:
     """The function that gives the texts of a data set; AttnError where there is none."""
     entry = catalogue.corpus(corpus)
-    if corpus not in PREPARE and entry.own:
+    if corpus not in PREPARE:
         raise AttnError(
             f"the texts of '{corpus}' are not passed on ({entry.origin}); name a table of yours by corpus_of"
         )
-    if corpus not in PREPARE:
-        raise AttnError(f"corpus '{corpus}' has an entry and no function; attn_lab.register_corpus takes both")
     return PREPARE[corpus]
 
 

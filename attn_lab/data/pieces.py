@@ -17,7 +17,7 @@ import yaml
 from attn_core.documents import Documents, Encoded
 from attn_core.errors import AttnError
 from attn_lab.data import files
-from attn_lab.data.arrays import counts, fingerprint
+from attn_lab.data.arrays import fingerprint
 from attn_lab.data.catalogue import corpus as entry_of
 from attn_lab.data.cleaning import strip_post
 from attn_lab.data.tables import read
@@ -35,14 +35,11 @@ WEIGHTS: str = MODELS["minilm"]["files"]["model.safetensors"]
 MOST = 254
 """Pieces of a text that are read; what is longer is cut."""
 
-RULES = 1
-"""Raised by hand when the same text is meant to give other pieces."""
-
 RAW = {"sst": "text", "agnews": "description", "20news": "text", "imdb": "text"}
 """Corpus -> the column of its tables that holds what is read."""
 
 OWN: dict[str, pandas.Series] = {}
-"""Corpus of a reader's own texts -> these by doc_id, see `attn_lab.study`; their pieces are not kept."""
+"""Corpus of a reader's own texts -> these by doc_id, see `attn_lab.study`."""
 
 TREEBANK = (("-LRB-", "("), ("-RRB-", ")"), ("\\/", "/"), (" n't", "n't"), (" '", "'"))
 """Marks of SST's leaves, which are joined by blanks, and what they stand for."""
@@ -116,37 +113,21 @@ def as_pieces(data: Encoded) -> Encoded:
     """The documents of a corpus, which are cleaned words, as word pieces: same texts, labels and order, and the ids of
     MiniLM's vocabulary with [CLS] and [SEP] in the place of START and END.
 
-    Kept in the cache under the checksums of tables and tokenizer. fingerprint: of the pieces' arrays and vocabulary.
     AttnError for a corpus whose raw text is not at hand.
     """
     if data.name not in (*RAW, *OWN):
         raise AttnError(f"MiniLM reads raw texts of {', '.join(RAW)}; of '{data.name}' there are none")
-
-    def source() -> dict[str, str]:
-        paths = files.found(entry_of(data.name)) or {}
-        tables = {part: files.sha256(path) for part, path in paths.items()}
-        return tables | {"words": data.fingerprint, "tokenizer": files.sha256(folder() / "tokenizer.json")}
-
-    def make() -> files.Kept:
-        arrays = {}
-        for split, documents in data.splits.items():
-            lists = pieces(raw_texts(data.name, split, documents.doc_ids))
-            framed = [[CLS, *ids, SEP] for ids in lists]
-            arrays[f"{split} offsets"] = np.cumsum([0, *map(len, framed)])
-            arrays[f"{split} ids"] = np.concatenate(framed).astype(np.int32)
-        vocabulary = tokenizer().get_vocab()
-        return {"vocabulary": sorted(vocabulary, key=vocabulary.__getitem__), "fingerprint": ""}, arrays
-
-    where = files.cache_folder() / "arrays" / f"{data.name}-pieces"
-    about, arrays = make() if data.name in OWN else files.cached(where, RULES, source, make)
     splits = {}
+    lengths = {}
     for split, documents in data.splits.items():
-        ids, offsets = (arrays[f"{split} {name}"] for name in ("ids", "offsets"))
+        lists = pieces(raw_texts(data.name, split, documents.doc_ids))
+        framed = [[CLS, *ids, SEP] for ids in lists]
+        offsets = np.cumsum([0, *map(len, framed)])
+        ids = np.concatenate(framed).astype(np.int32)
         splits[split] = Documents(ids, offsets, documents.labels, documents.doc_ids)
-    vocabulary = tuple(about["vocabulary"])
-    classes = data.statistics["classes"]
-    lengths = {split: counts(part, classes)["mean_length"] for split, part in splits.items()}
+        lengths[split] = float(np.mean([len(ids) for ids in lists]))
+    numbers = tokenizer().get_vocab()
+    vocabulary = tuple(sorted(numbers, key=numbers.__getitem__))
+    marked = fingerprint(splits, vocabulary)
     notes = data.statistics | {"pieces": lengths}
-    return replace(
-        data, splits=splits, vocabulary=vocabulary, fingerprint=fingerprint(splits, vocabulary), statistics=notes
-    )
+    return replace(data, splits=splits, vocabulary=vocabulary, fingerprint=marked, statistics=notes)

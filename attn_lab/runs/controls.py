@@ -62,9 +62,9 @@ def controls(traces: Traces, train: Documents, test: Documents, alone: bool) -> 
     return table(traces, **columns)
 
 
-def orders(traces: Traces, seed: int = 0) -> Iterator[tuple[ndarray, ndarray, ndarray]]:
+def orders(traces: Traces) -> Iterator[tuple[ndarray, ndarray, ndarray]]:
     """(rows (B,), items (B, n), orders (B or 1, K, n)) of documents of one length: all orders of up to ALL_ORDERS
-    words, the model's own first, else ORDERS random ones from (seed, doc_id)."""
+    words, the model's own first, else ORDERS random ones from doc_id."""
     for rows, items in traces.equal_lengths(BLOCK // ORDERS**2):
         n = items.shape[1]
         if n <= ALL_ORDERS:
@@ -73,7 +73,7 @@ def orders(traces: Traces, seed: int = 0) -> Iterator[tuple[ndarray, ndarray, nd
             for start in range(0, len(rows), step):
                 yield rows[start : start + step], items[start : start + step], every
         else:
-            yield rows, items, random.permutations(seed, "controls", traces.doc_id[rows], n, ORDERS)
+            yield rows, items, random.permutations(0, "controls", traces.doc_id[rows], n, ORDERS)
 
 
 def of_permuted(traces: Traces) -> dict[str, ndarray]:

@@ -13,13 +13,12 @@ of it over documents (`mean`, `share_above_0.4`; of whole test sets `value`). `p
 documents: a predicted class, a bin of the largest weight, or `all`.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +30,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from attn_core.errors import AttnError, Damaged, say
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_lab.data import catalogue
-from attn_lab.data.files import altered, cache_folder, keep
 from attn_lab.runs import foreign, store
-from attn_lab.runs.rows import FIELDS, RUN_COLUMNS
+from attn_lab.runs.rows import FIELDS, NUMBER_COLUMNS, RUN_COLUMNS
 from attn_lab.runs.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run
 from attn_lab.runs.store import NAMES
 
@@ -45,10 +43,10 @@ Names = str | Iterable[str]
 
 MEANINGS = Path(__file__).with_name("measures.yml")
 
+
 RENAMED = {"flat_flips": "flips_under_uniform", "echo": "single_state_agreement", "locked": "attention_invariant"}
 RENAMED |= {"moved": "change", "names": "top1", "far": "adversarial", "flat": "uniform", "stranger": "other_text"}
 """Measures, and words of measures, that had other names until 0.2; for one release they are refused by the new one."""
-
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -131,9 +129,9 @@ def numbers(
         parameter = [f"epsilon={epsilon:g}" for epsilon in epsilons]
     chosen = runs(**where)
     table = _values(chosen)
-    table = table[table["key"].isin(chosen["key"])]
     for name, wanted in (("measure", measure), ("statistic", statistic)):
-        _check_names(name, wanted, {"any", *table[name].cat.categories})
+        _check_names(name, wanted, {"any", *table[name].unique()})
+    table = table[table["key"].isin(chosen["key"])]
     table = table[_among(table["statistic"], statistic) & _among(table["predicted"], predicted)]
     table = table[_among(table["bin"], bin)]
     values = _measured(table, measure, parameter).astype(dict.fromkeys(NAMES, object) | {"key": str})
@@ -224,18 +222,13 @@ def measures() -> pd.DataFrame:
     pairs = pairs[pairs["key"].isin(everything["key"])]
     pairs = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")]
     by_measure = pairs.groupby(["measure", "parameter"], observed=True)
-    table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", _names))
+    table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", lambda names: " ".join(sorted({*names}))))
     patterns = yaml.safe_load(MEANINGS.read_text(encoding="utf-8"))
     table = table.reset_index()
     whole = with_parameters(table)["measure"]
     meanings = [next((patterns[name] for name in patterns if fnmatchcase(measure, name)), "") for measure in whole]
     table.insert(3, "meaning", meanings)
     return table
-
-
-def _names(column: pd.Series) -> str:
-    """The different texts of a column, sorted, with blanks between."""
-    return " ".join(sorted(set(column.astype(str))))
 
 
 def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
@@ -261,15 +254,14 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     if unknown := [name for name in by if name not in rows]:
         raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows))}")
+    if "seed" in rows and len(twice := rows[rows.duplicated([*by, "seed"])]):
+        where = " ".join(map(str, twice[[*by]].iloc[0])) or "the rows"
+        raise AttnError(f"seed {twice['seed'].iloc[0]} stands twice among {where}; group by more")
     groups = rows.groupby(list(by), sort=False, dropna=False) if by else [((), rows)]
     means = []
     for names, group in groups:
-        if "seed" in group and len(twice := group.loc[group["seed"].duplicated(), "seed"]):
-            where = " ".join(map(str, names)) or "the rows"
-            raise AttnError(f"seed {twice.iloc[0]} stands twice among {where}; group by more")
         values = group["value"].dropna()
-        low, high = seed_interval(values)
-        means.append([*names, values.mean(), low, high, len(values), values.std()])
+        means.append([*names, values.mean(), *seed_interval(values), len(values), values.std()])
     table = pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
     return table.astype({"mean": float, "low": float, "high": float, "n_seeds": int, "std": float})
 
@@ -337,32 +329,10 @@ def same_training(first: dict, second: dict) -> bool:
 
 
 def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    """A table that takes long to make: from data/measured, else from the cache, else made and kept there.
-
-    source: a checksum of what it is made from; another, or (in the cache) other code of the experiments, remakes it.
-    """
+    """A table that takes long to make: from data/measured, else made. source: a checksum of what it is made from."""
     with suppress(FileNotFoundError):
         return pd.read_parquet(store.read_data(f"measured/{name}-{source[:8]}.parquet"))
-    folder = cache_folder() / "measured"
-    checksum = hashlib.sha256((source + _code()).encode()).hexdigest()
-    path = folder / f"{name}-{checksum[:16]}.parquet"
-    with suppress(OSError, ValueError):
-        if not altered(path):
-            return pd.read_parquet(path)
-        say(f"{path} is damaged (it has another checksum); it is made anew")
-    table = make()
-    for old in folder.glob(f"{name}-*.parquet"):
-        old.unlink(missing_ok=True)
-    keep(path, lambda file: table.to_parquet(file, compression="zstd", index=False))
-    return table
-
-
-@cache
-def _code() -> str:
-    """A checksum of the code that makes numbers from traces."""
-    rooms = ("attn_core/experiments", "attn_core/fast", "attn_core", "attn_lab/more")
-    files = [path for room in rooms for path in sorted((Path(__file__).parents[2] / room).glob("*.py"))]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return make()
 
 
 # ---- reading the tables ----------------------------------------------------------------------------------------------
@@ -401,7 +371,8 @@ def _read_runs(
     for source, folder, _ in stamps:
         for stem in store.stems(folder):
             try:
-                store.check(folder, "numbers", stem)
+                with suppress(FileNotFoundError):
+                    store.content(folder, "numbers", stem)
                 tables.append(of_this_version(store.table(folder, "runs", stem)).assign(source=source))
             except Damaged as error:
                 say(f"{error}; left out of all numbers")
@@ -464,13 +435,8 @@ def _read_numbers(paths: tuple[tuple[Path, str], ...], _marks: tuple[str, ...]) 
     columns = ("key", *NAMES, "value")
     tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
     tables = [table for table in tables if set(columns) <= set(table.column_names)]  # before 0.2 the cache had others
-    together = pa.concat_tables(tables or [NO_NUMBERS])
+    together = pa.concat_tables(tables or [NUMBER_COLUMNS.empty_table().select(columns)])
     return together.unify_dictionaries().to_pandas()
 
 
 EMPTY = RUN_COLUMNS.empty_table().select(SHOWN).to_pandas().assign(source="")
-
-NO_NUMBERS = pa.table(
-    {name: pa.array([], pa.dictionary(pa.int32(), pa.string())) for name in ("key", *NAMES)}
-    | {"value": pa.array([], pa.float64())}
-)

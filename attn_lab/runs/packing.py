@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,35 +27,20 @@ from attn_lab.runs.families import attended
 from attn_lab.runs.results import fits
 from attn_lab.runs.run import SEEDS, Run, standard
 
-
-@dataclass(frozen=True)
-class Budget:
-    """How much is kept of a run: items of the traces, by what the model reads, and rows of the document table.
-
-    text, question, inference: tokens. han: sentences. flan: words.
-    """
-
-    text: int = 0
-    question: int = 0
-    inference: int = 0
-    han: int = 0
-    flan: int = 0
-    documents: int = 0
-
-
 BUDGETS = {
-    "main": Budget(text=24_000, question=2_000, inference=1_000, han=6_000, flan=6_000, documents=3_000),
-    "judged": Budget(text=6_000, documents=3_000),
-    "additive": Budget(text=1_000, documents=3_000),
-    "dot": Budget(text=1_000, documents=1_000),
-    "first seed": Budget(question=500, inference=300, han=6_000, flan=6_000, documents=1_000),
-    "further": Budget(han=500),
-    "summary": Budget(),
+    "main": {"text": 24_000, "question": 2_000, "inference": 1_000, "han": 6_000, "flan": 6_000, "documents": 3_000},
+    "judged": {"text": 6_000, "documents": 3_000},
+    "additive": {"text": 1_000, "documents": 3_000},
+    "dot": {"text": 1_000, "documents": 1_000},
+    "first seed": {"question": 500, "inference": 300, "han": 6_000, "flan": 6_000, "documents": 1_000},
+    "further": {"han": 500},
+    "summary": {},
 }
-"""Role -> what is kept. Roles: 'main', the paper's main model (BiLSTM, additive attention, seed 10); of single texts
-'judged', whose numbers and controls the verdict reads (its further seeds, and no context), 'additive' and 'dot', the
-others; of questions, pairs and Serrano & Smith's models 'first seed' and 'further'; 'summary': seeds beyond the fifth
-and variants, of which no page reads single documents."""
+"""Role -> what is kept: items of the traces by what the model reads (tokens of a text, question or inference, sentences
+of a HAN, words of a FLAN), rows of the document table. Roles: 'main', the paper's main model (BiLSTM, additive
+attention, seed 10); of single texts 'judged', whose numbers and controls the verdict reads (its further seeds, and no
+context), 'additive' and 'dot', the others; of questions, pairs and Serrano & Smith's models 'first seed' and 'further';
+'summary': seeds beyond the fifth and variants, of which no page reads single documents."""
 
 CLASSES_KEPT = 10
 """Classes up to which a HAN keeps that many sentences; with more, proportionally fewer."""
@@ -191,7 +176,7 @@ def elsewhere_and_shuffled(run: Run, traces: Traces) -> dict:
 def budget(run: Run, classes: int) -> int:
     """Items of the traces that are kept."""
     task = run.encoder.partition("_")[0] if run.family == "hierarchical" else catalogue.corpus(run.corpus).task
-    items = getattr(BUDGETS[role_of(run)], task)
+    items = BUDGETS[role_of(run)].get(task, 0)
     return items * CLASSES_KEPT // max(CLASSES_KEPT, classes) if task == "han" else items
 
 
@@ -207,7 +192,7 @@ def sample(run: Run, traces: Traces) -> Traces | None:
 
 def kept_documents(run: Run, documents: pd.DataFrame | None) -> pd.DataFrame | None:
     """The rows and columns of the document table that are kept."""
-    count = BUDGETS[role_of(run)].documents
+    count = BUDGETS[role_of(run)].get("documents", 0)
     if documents is None or not count:
         return None
     if keeps_few_columns(run):

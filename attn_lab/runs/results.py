@@ -11,6 +11,7 @@ from attn_core.errors import AttnError, say
 from attn_lab.data import catalogue, encoding, files
 from attn_lab.runs import foreign, store
 from attn_lab.runs.run import Run, command, from_dict
+from attn_lab.runs.sentence import words_of
 from attn_lab.runs.store import Result
 
 
@@ -98,7 +99,7 @@ def attached(run: Run, result: Result) -> Result:
     result = replace(result, load=partial(model_of, run))
     if result.traces is None:
         return result
-    spell = partial(spelled, run, result.record.get("fingerprints", {}))
+    spell = partial(words_of, run, result.record.get("fingerprints", {}))
     return replace(result, traces=replace(result.traces, spell=spell))
 
 
@@ -107,13 +108,6 @@ def model_of(run: Run):
     from attn_lab.runs import compute  # torch takes seconds
 
     return compute.model_of(run)
-
-
-def spelled(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
-    """See `attn_lab.runs.sentence.words_of`."""
-    from attn_lab.runs.sentence import words_of
-
-    return words_of(run, fingerprints, doc_id)
 
 
 def holders(run: Run) -> list[Path]:

@@ -161,12 +161,12 @@ def tables(
     return {layer: rows.replace_schema_metadata() for layer, rows in stored.items()}
 
 
-def save(folder: Path, record: dict, traces: Traces | pd.DataFrame, data: bytes | None = None) -> None:
+def save(folder: Path, record: dict, traces: Traces | pd.DataFrame) -> None:
     """Store a run that was trained here, with the numbers that its traces give in seconds, or its table of documents
-    where it has none. data: the traces as a file, where they are one already."""
+    where it has none."""
     if isinstance(traces, pd.DataFrame):
         numbers = number_rows(record, rounded(rankings.summary_table(traces)))
         store.write(folder, record["key"], tables(record, numbers, traces))
         return
     numbers = number_rows(record, quick_summary(record, traces), traces)
-    store.write(folder, record["key"], tables(record, numbers), data or traces)
+    store.write(folder, record["key"], tables(record, numbers), traces)

@@ -198,8 +198,7 @@ def traced(arrays: Arrays, ids: ndarray) -> Traces:
     for deleted in tqdm(blocks, desc="leaving words out", delay=2, leave=False):
         texts = [np.delete(ids, word + 1) for word in deleted]
         shortened = Reading(arrays, np.stack(texts, axis=1))
-        weight = np.exp(shortened.scores - shortened.scores.max(axis=0))
-        context = (weight * shortened.contributions).sum(axis=0) / weight.sum(axis=0)
+        context = (softmax(shortened.scores, axis=0) * shortened.contributions).sum(axis=0)
         change[deleted] = sigmoid((context + arrays["decoder.bias"]).astype(float)) - p
     return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
 
@@ -242,13 +241,10 @@ def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
 
 def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
     """The same of a pretrained encoder, whose tokens are word pieces."""
-    from attn_lab.runs.compute import inputs_of
-
     rows = pieces.pieces([text])[0]
-    data, _, _ = inputs_of(run)
-    tokens = [data.vocabulary[row] for row in rows]
+    tokens = [pieces.tokenizer().id_to_token(row) for row in rows]
     ids = np.array([CLS, *rows, SEP], np.int32)
-    traces = read_by(run, data, ids, np.array([0, len(ids)]))
+    traces = read_by(run, encode(run.corpus, **dict(run.options)), ids, np.array([0, len(ids)]))
     return tokens, [token != "[UNK]" for token in tokens], traces
 
 

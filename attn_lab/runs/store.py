@@ -241,12 +241,6 @@ def content(folder: Path, layer: str, stem: str) -> bytes:
     raise FileNotFoundError(path)
 
 
-def check(folder: Path, layer: str, stem: str) -> None:
-    """Damaged where a file of a store is not what was written."""
-    with suppress(FileNotFoundError):
-        content(folder, layer, stem)
-
-
 @lru_cache(maxsize=16)
 def spans(folder: Path, layer: str, stem: str, _mark: str) -> dict[str, tuple[int, int]]:
     """Where the rows of each run lie in a file: key -> first row and number of rows; they lie together."""
@@ -277,11 +271,8 @@ def stem_of(folder: Path, key: str) -> str | None:
         return None
     if not is_archive(folder):
         return key if file_of(folder, "runs", key).is_file() else None
-    settle(folder)
-    words = key.split("-")
-    corpora = ("-".join(words[:count]) for count in range(1, len(words) + 1))  # with which the key begins
-    files = (stem for stem in corpora if file_of(folder, "runs", stem).is_file())
-    return next((stem for stem in files if key in keys_in(folder, stem)), None)
+    corpora = [stem for stem in stems(folder) if f"{key}-".startswith(f"{stem}-")]
+    return next((stem for stem in corpora if key in keys_in(folder, stem)), None)
 
 
 def traces_bytes_of(folder: Path, key: str) -> bytes | None:
@@ -376,11 +367,11 @@ def archived_data(corpus: str, options: object) -> str | None:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | bytes | None = None) -> None:
+def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | None = None) -> None:
     """Put a run into a cache, in one step. tables: layer -> table, each with a column key."""
     files = {layer: table_bytes(rows) for layer, rows in tables.items() if len(rows)}
     if traces is not None:
-        files["traces"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
+        files["traces"] = traces_bytes(traces)
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as run:
         for layer, data in files.items():

@@ -20,7 +20,7 @@ from attn_core.errors import AttnError, one_line
 from attn_lab.data import encoding, files
 from attn_lab.runs import cards, compute, foreign, store
 from attn_lab.runs.compute import has_weights
-from attn_lab.runs.packing import adopt, packed_store, prepare, same_data
+from attn_lab.runs.packing import adopt, prepare, same_data
 from attn_lab.runs.processes import side_by_side
 from attn_lab.runs.results import fits, obtain, stored
 from attn_lab.runs.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
@@ -193,10 +193,8 @@ def check(runs: list[Run], jobs: int) -> None:
 def sweep_away(pack: bool) -> None:
     """Remove what killed processes have left half-written in the stores that a sweep writes."""
     store.sweep_away(store.cache_store())
-    archive = store.archive_folder() if pack else None
-    if archive:
-        store.sweep_away(packed_store())
-        store.sweep_away(archive)
+    if pack:
+        store.sweep_away(store.archive_folder())
 
 
 def reason_of(call: Callable, *arguments) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -18,8 +19,8 @@ from attn_book.scorecard import FEWEST, p_of, scorecard
 from attn_book.words import SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
-from attn_lab import Run, numbers, obtain, over_seeds
-from attn_lab.more.known import better
+from attn_lab import Run, obtain, over_seeds
+from attn_lab.more.known import GOOD, better
 from attn_lab.runs import index, store
 from attn_lab.runs.run import SEEDS
 
@@ -99,25 +100,31 @@ def neighbours() -> pd.DataFrame:
     """What the verdict counts of texts, under the model's own weights, the same permuted, and each oracle attention.
 
     Columns corpus, test, kind (own, permuted, leverage, decision, deletion), value, low, high (over seeds and texts),
-    documents, n_seeds. Of BiLSTMs; gradients: of the models without context.
+    documents, n_seeds. Of BiLSTMs; gradients, but for the own: of the models without context.
     """
     rows = []
-    for test, columns in COUNTS.items():
-        encoder = "average" if test == "gradients" else "lstm"
-        for corpus in CORPORA:
-            tables = tables_of(
-                corpus,
-                encoder,
-                "against" if test == "stable" else "documents",
-            )
-            for kind, count in columns.items():
-                nine = (test, kind) == ("stable", "own")
-                values = [count(table) for table in (derived.seed_tables(corpus) if nine else tables)]
-                if values:
-                    low, high = crossed_interval(np.array(values))
-                    size = len(values[0]), len(values)
-                    rows.append((corpus, test, kind, np.mean(values), low, high, *size))
-    names = ["corpus", "test", "kind", "value", "low", "high", "documents", "n_seeds"]
+    asked = [(test, kind) for test, columns in COUNTS.items() for kind in columns]
+    for (test, kind), corpus in product(asked, CORPORA):
+        encoder = "average" if test == "gradients" and kind != "own" else "lstm"
+        layer = "against" if test == "stable" else "documents"
+        tables = tables_of(corpus, encoder, layer)
+        if (test, kind) == ("stable", "own"):
+            tables = derived.seed_tables(corpus)  # of all nine seeds
+        values = np.array([COUNTS[test][kind](table) for table in tables])
+        if len(values):
+            n_seeds, documents = values.shape
+            low, high = crossed_interval(values)
+            rows.append((corpus, test, kind, values.mean(), low, high, documents, n_seeds))
+    names = [
+        "corpus",
+        "test",
+        "kind",
+        "value",
+        "low",
+        "high",
+        "documents",
+        "n_seeds",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -156,13 +163,11 @@ def column(name: str) -> Count:
 
 def of_kinds(own: Count, permuted: Count, oracle: Callable[[str], Count]) -> dict[str, Count]:
     """What is counted under each kind of weights."""
-    return {
+    counts = {
         "own": own,
         "permuted": permuted,
-        "leverage": oracle("leverage"),
-        "decision": oracle("decision"),
-        "deletion": oracle("deletion"),
     }
+    return counts | {kind: oracle(kind) for kind in GOOD}
 
 
 COUNTS = {
@@ -191,9 +196,9 @@ COUNTS = {
         column("permuted_tau"),
         lambda kind: column(f"{kind}_tau"),
     ),
+    "single_state_agreement": {"own": column("single_state_agreement")},
 }
-"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py). Gradients: of the model
-without context, the controls of the BiLSTM."""
+"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py)."""
 
 
 # ---- the claims ------------------------------------------------------------------------------------------------------
@@ -207,7 +212,7 @@ KINDS = {"own": "own", "permuted": "permuted"}
 @cache
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
-    corpus, mean, low, high, n_seeds, documents, of (these in words)."""
+    column (own, permuted, oracle), corpus, mean, low, high, n_seeds, documents, of (these in words)."""
     collected = pd.concat(
         [
             *of_own(),
@@ -218,6 +223,7 @@ def cells() -> pd.DataFrame:
         ],
         ignore_index=True,
     )
+    collected["column"] = collected["kind"].map(KINDS).fillna("oracle")
     return collected.sort_values(
         "corpus",
         kind="stable",
@@ -231,7 +237,7 @@ def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
     means = over_seeds(rows, "corpus")
     texts = rows.groupby("corpus")["texts"].min() if "texts" in rows else test_sizes()
     documents = means["corpus"].map(texts)
-    of = documents.map("{:,} texts, ".format) + means["n_seeds"].astype(str) + " seeds"
+    of = documents.map("{:,} texts, over ".format) + means["n_seeds"].astype(str) + " seeds"
     return means.assign(claim=claim, kind=kind, documents=documents, of=of)
 
 
@@ -251,21 +257,12 @@ def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = 
 
 
 def of_own() -> list[pd.DataFrame]:
-    """What five trainings give on whole test sets."""
-    compared = measured("compared.csv.xz").query("level == 'state' and measure == 'attention' and other == 'deletion'")
-    asked = {
-        "gradients": numbers("tau_attention_gradient", "mean", **OWN),
-        "permutation": numbers("median_change", "share_below_0.1", **OWN),
-        "adversaries": numbers("jsd_exact epsilon=0.05", "share_above_0.4", **OWN),
-        "single_state_agreement": numbers("single_state_agreement", "mean", **OWN),
-        "names": compared.query("statistic == 'top1' and encoder == 'lstm'"),
-    }
+    """What five trainings score on whole test sets."""
     scores = derived.guided_scores(list(CORPORA))
     led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
     flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
     away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
     return [
-        *(of_claim(claim, rows) for claim, rows in asked.items()),
         of_score("necessary", gaps),
         of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
         of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
@@ -314,9 +311,9 @@ def of_cost() -> pd.DataFrame:
 
 def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
-    own = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
-    own = own.rename(columns={"ours": "mean"}).assign(kind="own", documents=own["corpus"].map(test_sizes()))
-    own["of"] = own["documents"].map("{:,} texts, 5 seeds".format)
+    judged = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
+    judged = judged.rename(columns={"ours": "mean"}).assign(kind="own", documents=judged["corpus"].map(test_sizes()))
+    judged["of"] = judged["documents"].map("{:,} texts, over 5 seeds".format)
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     controls = controls.assign(
@@ -329,31 +326,38 @@ def of_serrano() -> list[pd.DataFrame]:
         for name in controls["corpus"].unique()
     }
     of = controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format)
-    return [own, controls.assign(n_seeds=1, of=of)]
+    return [judged, controls.assign(n_seeds=1, of=of)]
 
 
 def of_neighbours() -> pd.DataFrame:
-    """Permuted weights and oracle attention, whole test sets."""
+    """What is counted of single texts: intervals over these and seeds."""
     rows = neighbours().rename(columns={"test": "claim", "value": "mean"})
-    context = np.where(rows["claim"] == "gradients", ", no context", "")
-    rows["of"] = rows["documents"].map("{:,} texts, ".format) + rows["n_seeds"].astype(str) + " seeds" + context
-    stable = rows["claim"] == "stable"  # each seed beside the first
-    rows.loc[stable, "n_seeds"] += 1
-    return rows[(rows["kind"] != "own") | stable]
+    context = np.where((rows["claim"] == "gradients") & (rows["kind"] != "own"), ", no context", "")
+    rows["of"] = (
+        "over " + rows["documents"].map("{:,} texts and ".format) + rows["n_seeds"].astype(str) + " seeds" + context
+    )
+    rows.loc[rows["claim"] == "stable", "n_seeds"] += 1  # each seed beside the first
+    return rows
 
 
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
-    collected = []
-    kinds: dict[str, dict[str, Any]] = {"planted": {}, "permuted": {"guide": "permuted"}}
-    for kind, fields in kinds.items():
 
-        def gain(score: str, fields: dict = fields) -> pd.DataFrame:
-            values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
-            return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": PLANTED["n_test"]})
+    def gain(score: str, **fields) -> pd.DataFrame:
+        values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
+        texts = PLANTED["n_test"]
+        return pd.DataFrame(
+            {
+                "corpus": "planted",
+                "seed": SEEDS[:5],
+                "value": values,
+                "texts": texts,
+            }
+        )
 
-        collected.append(of_score("necessary", gain, kind))
-    return [*collected, collected[0].assign(claim="guide")]
+    learned = of_score("necessary", gain, "planted")
+    permuted = of_score("necessary", partial(gain, guide="permuted"), "permuted")
+    return [learned, permuted, learned.assign(claim="guide")]
 
 
 # ---- the rules -------------------------------------------------------------------------------------------------------
@@ -397,10 +401,8 @@ def agreed(words: pd.Series) -> str:
 
 def every_answer(rules: dict) -> pd.DataFrame:
     """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
-    collected = cells()
-    column = collected["kind"].map(KINDS).fillna("oracle")
     said = []
-    for (name, kind), rows in collected.groupby(["claim", column], sort=False):
+    for (name, kind), rows in cells().groupby(["claim", "column"], sort=False):
         words = answers(rows, CLAIMS[name], **rules)
         said += [(name, kind, corpus, word) for corpus, word in words.items()]
     return pd.DataFrame(said, columns=["claim", "column", "corpus", "word"])
@@ -498,8 +500,7 @@ def grid(
 def matrix(rules: dict) -> tuple[Any, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
     said = every_answer(rules)
-    collected = cells().assign(column=cells()["kind"].map(KINDS).fillna("oracle"))
-    said = said.merge(collected.groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
+    said = said.merge(cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
     claims, columns = list(CLAIMS), list(GROUPS)
     drawn: list[Cell] = []
@@ -558,16 +559,12 @@ def told() -> pd.DataFrame:
     words = words.query("encoder in ['lstm', 'average']").rename(
         columns={"strength": "good", "low": "least", "high": "most"}
     )
-    made_up = pd.DataFrame(
-        {
-            "measure": list(pairs_won()),
-            "good": "made",
-            "value": pairs_won().values(),
-        }
-    )
+    made_up = pd.Series(pairs_won(), name="value").rename_axis("measure")
+    made_up = made_up.reset_index().assign(good="made")
+    collected = collected.rename(columns={"definition": "good"})
     return pd.concat(
         [
-            collected.rename(columns={"definition": "good"}),
+            collected,
             words,
             made_up,
         ],
@@ -660,26 +657,22 @@ def strata() -> tuple[Any, str]:
     turned = rows["test"] == "adversary"
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
     sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
-    for (test, title), pair in zip(STRATUM_TESTS.items(), panels, strict=True):
-        for axes, encoder in zip(pair, ("lstm", "average"), strict=True):
-            axes.axhline(0.5, color=figures.INK, lw=1)
-            for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
-                part = rows[(rows["test"] == test) & (rows["encoder"] == encoder) & (rows["corpus"] == corpus)]
-                x = part["x"] + 0.12 * (i - 1)
-                error = [
-                    part["value"] - part["low"],
-                    part["high"] - part["value"],
-                ]
-                axes.errorbar(
-                    x,
-                    part["value"],
-                    error,
-                    fmt=mark + "-",
-                    color=figures.COLOURS[encoder],
-                    ms=5,
-                    lw=1,
-                )
-        pair[0].set_title(title, loc="left")
+    for (test, encoder), axes in zip(product(STRATUM_TESTS, ("lstm", "average")), panels.flat, strict=True):
+        axes.axhline(0.5, color=figures.INK, lw=1)
+        for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
+            part = rows[(rows[["test", "encoder", "corpus"]] == [test, encoder, corpus]).all(axis=1)]
+            error = part["value"] - part["low"], part["high"] - part["value"]
+            axes.errorbar(
+                part["x"] + 0.12 * (i - 1),
+                part["value"],
+                error,
+                fmt=mark + "-",
+                color=figures.COLOURS[encoder],
+                ms=5,
+                lw=1,
+            )
+    for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
+        axes.set_title(title, loc="left")
     for mark, corpus in zip("osD^", CORPORA, strict=True):
         panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
     sheet.legend(loc="outside upper center", ncols=4)
