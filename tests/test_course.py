@@ -224,7 +224,8 @@ def test_the_first_projects_data_are_the_archives():
     from attn_lab.runs import index
 
     rows = pd.read_csv(PROJECTS / "project-1.csv")
-    same = {"encoder": "lstm", "selection": "dev", "source": "archive"}
+    same = {"encoder": "lstm", "selection": "dev", "source": "archive", "seed": list(rows.seed.unique())}
+    assert len(same["seed"]) == 5
     runs = index.runs(corpus=list(rows.corpus.unique()), attention=["tanh", "uniform"], **same)
     merged = rows.merge(runs, on=["corpus", "seed", "attention"], suffixes=("", "_stored"))
     assert len(merged) == len(rows) == len(runs) and np.allclose(merged.f1, merged.f1_1, atol=1e-4)
