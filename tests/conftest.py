@@ -261,7 +261,9 @@ TOKENS = ("score", "contribution", "gradient", "leave_one_out")
 def alike(found: Traces, expected: Traces, atol: float, names=TOKENS, **others: float) -> None:
     """Arrays of traces are the same to within atol; others: name -> its own."""
     for name, near in (dict.fromkeys(names, atol) | others).items():
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=near, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=0, atol=near, err_msg=name
+        )
 
 
 def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:
@@ -293,7 +295,9 @@ def one(attention, contribution, bias=0.0, **more) -> Traces:
     contribution = np.asarray(contribution, np.float32).reshape(len(score), -1)
     bias = np.full(contribution.shape[1], bias, np.float32)
     offsets = np.array([0, len(score)])
-    return Traces(np.zeros(1, int), np.zeros(1, int), offsets, score.astype(np.float32), contribution, bias, **more)
+    return Traces(
+        np.zeros(1, int), np.zeros(1, int), offsets, score.astype(np.float32), contribution, bias, **more
+    )
 
 
 def toy_pairs(lengths=(1, 2, 3, 5, 5, 8), seed=0, outputs=4, hidden=6, allowed=None, doc_ids=None) -> Traces:

@@ -27,7 +27,16 @@ PIPES = ("sh", "-c", 'exec "$@" 3<&0 4>&1 >/dev/null', "sh")
 """The browser listens on its file 3 and answers on 4."""
 
 PATIENCE = 240  # seconds; axe takes one or two for a long page, on a busy machine many more
-KEYS = {"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Enter": 13}
+KEYS = {
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+    "Tab": 9,
+    "Enter": 13,
+}
 
 
 class Page:
@@ -77,14 +86,24 @@ class Page:
     def window(self, width: int, height: int = 1000) -> None:
         """The size of the window; under 600 px one of a phone."""
         phone = width < 600
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
         self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
 
     def open(self, path: Path, width: int = 1000, scheme: str = "light") -> None:
         """A file in a window of a width, with no error so far; scheme: light or dark."""
         self.errors.clear()
         self.window(width)
-        self.call("Emulation.setEmulatedMedia", media="", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            media="",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
         self.call("Page.navigate", url=path.as_uri())
         self.wait(f"document.readyState === 'complete' && location.href === {path.as_uri()!r}", PATIENCE)
 
@@ -108,7 +127,9 @@ class Page:
     def key(self, name: str) -> None:
         """Press a key in whatever has the focus."""
         about = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS[name]}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": "\r"} if name == "Enter" else {}))
+        self.call(
+            "Input.dispatchKeyEvent", type="keyDown", **about, **({"text": "\r"} if name == "Enter" else {})
+        )
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
     def axe(self, source: str) -> list[str]:

@@ -70,7 +70,8 @@ TREES = zipped(
 def reviews(folder: str, classes: int, columns: int) -> bytes:
     """An archive in the layout of Zhang et al., with the text columns 'part 1', 'part 2', ..."""
     lines = [
-        ",".join([f'"{1 + i % classes}"', *(f'"Part {c}. A ""word"".\\n"' for c in range(columns))]).encode() + b"\n"
+        ",".join([f'"{1 + i % classes}"', *(f'"Part {c}. A ""word"".\\n"' for c in range(columns))]).encode()
+        + b"\n"
         for i in range(60)
     ]
     train, test = b"".join(lines), b"".join(lines[: 2 * classes])

@@ -25,7 +25,9 @@ def output(logits):
 
 def output_under(traces, row, attention):
     """Output probabilities of document `row` under weights (n,); text pairs and classifiers."""
-    context = attention @ traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(np.float64)
+    context = attention @ traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(
+        np.float64
+    )
     if traces.readout is None:
         return output(traces.bias.astype(np.float64) + context)
     hidden = np.tanh(traces.query[row].astype(np.float64) + context)
@@ -53,7 +55,8 @@ def median_change(traces, draws):
     for row, tokens, attention, _ in documents(traces):
         original = output_under(traces, row, attention)
         changes = [
-            0.5 * np.abs(output_under(traces, row, attention[order]) - original).sum() for order in draws[:, tokens]
+            0.5 * np.abs(output_under(traces, row, attention[order]) - original).sum()
+            for order in draws[:, tokens]
         ]
         median[row] = np.median(changes)
     return median

@@ -33,7 +33,13 @@ def random_pairs(
     possible = [np.unique([label, *rng.integers(0, outputs, 3)]) for label in labels]
     ragged = np.concatenate(possible).astype(np.int32), np.cumsum([0, *map(len, possible)])
     return Documents(
-        first.ids, first.offsets, labels, first.doc_ids, second.ids, second.offsets, *(ragged if answers else ())
+        first.ids,
+        first.offsets,
+        labels,
+        first.doc_ids,
+        second.ids,
+        second.offsets,
+        *(ragged if answers else ()),
     )
 
 
@@ -62,7 +68,9 @@ def random_model(
     return model
 
 
-def random_paired(encoder: str, attention: str, vocabulary: int, outputs: int = 3, width: int = 300, **sizes) -> Paired:
+def random_paired(
+    encoder: str, attention: str, vocabulary: int, outputs: int = 3, width: int = 300, **sizes
+) -> Paired:
     """As `random_model`, for pairs, in double precision."""
     return random_model(encoder, attention, vocabulary, outputs, width, paired.build, **sizes).double()
 
@@ -91,5 +99,7 @@ def texts(documents: Documents) -> list[np.ndarray]:
 def outputs_of(model: Classifier, documents: Documents) -> torch.Tensor:
     """Outputs (D, K) of each document alone, through the model's own forward pass."""
     with torch.no_grad():
-        logits = torch.cat([model(**inputs(model, documents, np.array([row]))) for row in range(len(documents))])
+        logits = torch.cat(
+            [model(**inputs(model, documents, np.array([row]))) for row in range(len(documents))]
+        )
     return logits.sigmoid() if logits.shape[1] == 1 else logits.softmax(1)

@@ -12,7 +12,16 @@ from attn_lab.runs.store import Result
 
 RULES = reported("tolerances", paper="jain")
 MEASURES = sorted(set(RULES["measure_ours"]) - {*COUNTED, "accuracy", "macro_f1"})
-STATISTICS = ["mean", "std", "median", "q25", "q75", "share_significant", "share_below_0.1", "share_above_0.4"]
+STATISTICS = [
+    "mean",
+    "std",
+    "median",
+    "q25",
+    "q75",
+    "share_significant",
+    "share_below_0.1",
+    "share_above_0.4",
+]
 BINS = ("all", "[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
 
 
@@ -30,7 +39,9 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
             for label in BINS:
                 rows += [(measure, predicted, label, statistic, value) for statistic in STATISTICS]
                 rows.append((measure, predicted, label, "n", float(n_in_bin)))
-    summary = pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])  # the files' names
+    summary = pd.DataFrame(
+        rows, columns=["statistic", "predicted", "bin", "measure", "value"]
+    )  # the files' names
     record = record_of(run, statistics, accuracy=values.get("accuracy", 0.8))
     if entry.task == "text":
         record |= {"macro_f1": values.get("macro_f1", 0.8), "f1_0": 0.8, "f1_1": 0.8, "auc": 0.9}
@@ -40,7 +51,9 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
 def record_of(run: Run, statistics: dict | None = None, **more) -> dict:
     """The record of an archived run."""
     sizes = statistics or whole(run.corpus)
-    counts = {f"n_{name}": sizes["splits"].get(name, {}).get("documents", 0) for name in ("train", "dev", "test")}
+    counts = {
+        f"n_{name}": sizes["splits"].get(name, {}).get("documents", 0) for name in ("train", "dev", "test")
+    }
     return {"key": run.key, "run": as_dict(run), "statistics": sizes, **counts, **more}
 
 
@@ -54,7 +67,9 @@ def whole(corpus: str, share: float = 1.0, **more) -> dict:
         return {"documents": int(n), "per_class": [*per_class, int(n) - sum(per_class)], "mean_length": 10.0}
 
     train = share * sizes["train"]
-    parts = {"train": train} if "dev" in entry.files else {"train": 0.8 * train, "dev": train - int(0.8 * train)}
+    parts = (
+        {"train": train} if "dev" in entry.files else {"train": 0.8 * train, "dev": train - int(0.8 * train)}
+    )
     return {
         "splits": {name: split(n) for name, n in (parts | {"test": sizes["test"]}).items()},
         "classes": ["a"] * (36 if corpus.startswith("babi") else classes),
@@ -64,7 +79,9 @@ def whole(corpus: str, share: float = 1.0, **more) -> dict:
     }
 
 
-def seeds_of(corpus="sst", encoders=("lstm", "average"), count=5, spread=0.01, values=None, shift=0.3, **more):
+def seeds_of(
+    corpus="sst", encoders=("lstm", "average"), count=5, spread=0.01, values=None, shift=0.3, **more
+):
     """Standard runs of several seeds, evenly `spread` around the values, the average encoder `shift` above."""
     results = []
     for encoder in encoders:

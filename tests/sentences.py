@@ -96,7 +96,9 @@ def check(name: str, root, again, monkeypatch) -> None:
 def faults(default, other, before: dict, after: dict) -> list[str]:
     """Sentences that do not follow. default, other: executed notebooks of one page. before, after: the parameters."""
     names_before, names_after = page.in_text(before), page.in_text(after)
-    changed = {name: (told, names_after[name]) for name, told in names_before.items() if told != names_after[name]}
+    changed = {
+        name: (told, names_after[name]) for name, told in names_before.items() if told != names_after[name]
+    }
     left = [name for name in FOLLOWED if name in before and name not in changed]
     found = [f"the page's `smoke` leaves {name} at its default" for name in left]
     literals = [changed[name][0] for name in LITERAL if name in changed]
@@ -128,7 +130,11 @@ def in_paragraph(paragraph: str, before: dict, after: dict, changed: dict, liter
         named |= bool(moved & set(changed))
         if moved - set(changed):
             fixed = GLUED.sub(" ", sentence)
-            found += [f"says {word!r} of a number that changed: {sentence}" for word in literals if holds(fixed, word)]
+            found += [
+                f"says {word!r} of a number that changed: {sentence}"
+                for word in literals
+                if holds(fixed, word)
+            ]
             if not named:
                 found.append(f"names nothing that changed: {sentence}")
     return found
@@ -143,7 +149,11 @@ def in_outputs(before: list[str], after: list[str], changed: dict, literals: lis
         named |= any(holds(first, old) and holds(second, new) for old, new in changed.values())
         old_names, new_names = zip(*changed.values(), strict=True)
         if numbers_of(first, old_names) != numbers_of(second, new_names):
-            found += [f"says {word!r} of a number that changed: {second}" for word in literals if holds(second, word)]
+            found += [
+                f"says {word!r} of a number that changed: {second}"
+                for word in literals
+                if holds(second, word)
+            ]
             if not named:
                 found.append(f"names nothing that changed: {second}")
     return found

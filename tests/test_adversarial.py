@@ -28,7 +28,8 @@ def test_exact_by_hand():
     assert (row["i"], row["j"]) == (0, 2)
     assert row["weight"] == pytest.approx(0.4, abs=1e-6)
     assert row["jsd_exact"] == pytest.approx(jsd([0.4, 0, 0.6], [0.2, 0.5, 0.3]), abs=1e-6)
-    assert row["jsd_exact"] > jsd([0, 1, 0], [0.2, 0.5, 0.3]) and row["tvd_exact"] < 1e-9
+    assert row["jsd_exact"] > jsd([0, 1, 0], [0.2, 0.5, 0.3])
+    assert row["tvd_exact"] < 1e-9
     assert expand(traces, exact(traces, 0.0)) == pytest.approx([0.4, 0, 0.6], abs=1e-6)
 
 
@@ -38,7 +39,9 @@ def test_exact_equals_all_vertices(epsilon):
     table = exact(traces, epsilon)
     weights = expand(traces, table)
     np.testing.assert_allclose(table["jsd_exact"], plain.exact(traces, epsilon), atol=1e-12)
-    np.testing.assert_allclose(jsd_ragged(weights, traces.attention, traces.offsets), table["jsd_exact"], atol=1e-12)
+    np.testing.assert_allclose(
+        jsd_ragged(weights, traces.attention, traces.offsets), table["jsd_exact"], atol=1e-12
+    )
     np.testing.assert_allclose(np.add.reduceat(weights, traces.offsets[:-1]), 1)
     moved = sigmoid(traces.logits_under(weights)[:, 0]) - traces.p
     np.testing.assert_allclose(np.abs(moved), table["tvd_exact"], atol=1e-12)
@@ -46,8 +49,18 @@ def test_exact_equals_all_vertices(epsilon):
 
 
 def test_one_token_equal_contributions_and_epsilon_zero():
-    assert exact(one([1.0], [3.0]), 0.01)[["jsd_exact", "tvd_exact", "i", "j"]].iloc[0].tolist() == [0, 0, 0, -1]
-    for epsilon in (0.0, 1e-12, 1e-8, 0.01):  # all attention gives the same output: the least attended token alone
+    assert exact(one([1.0], [3.0]), 0.01)[["jsd_exact", "tvd_exact", "i", "j"]].iloc[0].tolist() == [
+        0,
+        0,
+        0,
+        -1,
+    ]
+    for epsilon in (
+        0.0,
+        1e-12,
+        1e-8,
+        0.01,
+    ):  # all attention gives the same output: the least attended token alone
         row = exact(one([0.5, 0.1, 0.4], [1 / 3, 1 / 3, 1 / 3], 0.1), epsilon).iloc[0]
         assert (row["i"], row["j"], row["weight"]) == (1, -1, 1)
         assert row["jsd_exact"] == pytest.approx(jsd([0, 1, 0], [0.5, 0.1, 0.4]), abs=1e-6)
@@ -59,7 +72,9 @@ def test_saturated_outputs_and_infinite_bounds():
     assert traces.p[0] == 1.0
     row = exact(traces, 0.0).iloc[0]
     assert row["jsd_exact"] == pytest.approx(jsd([0.5, 0, 0.5], [0.25, 0.5, 0.25]))
-    assert exact(traces, 0.01)["jsd_exact"][0] == pytest.approx(jsd([1, 0, 0], [0.25, 0.5, 0.25]))  # no bound above
+    assert exact(traces, 0.01)["jsd_exact"][0] == pytest.approx(
+        jsd([1, 0, 0], [0.25, 0.5, 0.25])
+    )  # no bound above
     assert exact(one([0.25, 0.75], [-60, -40]), 0.01)["i"][0] == 0
     low = one([0.9, 0.1], [-3.0, 3.0])
     assert exact(low, 1.0)["jsd_exact"][0] == pytest.approx(jsd([0, 1], [0.9, 0.1]))
@@ -72,7 +87,8 @@ def test_zero_attention_that_fits_reaches_the_bound():
     assert row["jsd_exact"] == pytest.approx(LN2)
     assert (row["i"], row["j"]) == (2, -1)
     pair = exact(one([0.5, 0.5, 0.0, 0.0], [0.1, -0.1, 2.0, -2.0]), 0.01).iloc[0]
-    assert pair["jsd_exact"] == pytest.approx(LN2) and {pair["i"], pair["j"]} == {2, 3}
+    assert pair["jsd_exact"] == pytest.approx(LN2)
+    assert {pair["i"], pair["j"]} == {2, 3}
 
 
 def test_two_logits_are_one_and_three_are_refused():
@@ -122,7 +138,9 @@ def test_permutations_are_never_better_than_all_of_them_and_nearly_as_good():
             truth[row], free[row] = value[np.abs(p - traces.p[row]) <= epsilon + 1e-12].max(), value.max()
         assert (table["jsd"] <= truth + 1e-12).all()
         assert table["jsd"].mean() > 0.93 * truth.mean()
-        np.testing.assert_allclose(jsd_ragged(mirrored(traces), traces.attention, traces.offsets), free, atol=1e-12)
+        np.testing.assert_allclose(
+            jsd_ragged(mirrored(traces), traces.attention, traces.offsets), free, atol=1e-12
+        )
         assert (table["tvd"] <= epsilon + 1e-9).all()
 
 
@@ -132,8 +150,10 @@ def test_climb_of_long_documents(n):
     traces = toy_traces([n] * 4, seed=1)
     wide, narrow = best_permutation(traces, 0.3), best_permutation(traces, 0.005)
     free = jsd_ragged(mirrored(traces), traces.attention, traces.offsets)
-    assert (wide["jsd"] > 0.97 * free).all() and (narrow["tvd"] <= 0.005 + 1e-9).all()
-    assert (narrow["jsd"] > 0.9 * free).all() and (narrow["jsd"] <= free + 1e-12).all()
+    assert (wide["jsd"] > 0.97 * free).all()
+    assert (narrow["tvd"] <= 0.005 + 1e-9).all()
+    assert (narrow["jsd"] > 0.9 * free).all()
+    assert (narrow["jsd"] <= free + 1e-12).all()
 
 
 def test_one_token_or_two_carry_the_optimum():

@@ -59,6 +59,8 @@ assert "torch" not in sys.modules
 """
 
 
-@pytest.mark.parametrize("code", [TESTS, OTHERS, WITHOUT_TORCH], ids=["a BiLSTM", "other recipes", "tests, no torch"])
+@pytest.mark.parametrize(
+    "code", [TESTS, OTHERS, WITHOUT_TORCH], ids=["a BiLSTM", "other recipes", "tests, no torch"]
+)
 def test_the_core_trains_traces_and_tests_from_arrays_alone(code):
     python("-c", TEXTS + code)

@@ -65,7 +65,9 @@ def test_what_is_written_is_read(tmp_path, traces, whole, put):
     traces = put(tmp_path, traces)
     found = store.read(tmp_path, "toy")
     for field in dataclasses.fields(traces):
-        np.testing.assert_array_equal(getattr(found.traces, field.name), getattr(traces, field.name), field.name)
+        np.testing.assert_array_equal(
+            getattr(found.traces, field.name), getattr(traces, field.name), field.name
+        )
     np.testing.assert_allclose(found.documents["p"], traces.p, atol=2e-6)
     upkeep.verify(tmp_path, "toy")
 
@@ -112,7 +114,9 @@ def test_what_builds_on_another_training_of_its_base_is_refused(archive):
     upkeep.merge(archive, "sst", tables, {base.key: None})
     packing.same_as_archived(base, traces)  # its documents are not
     upkeep.merge(archive, "sst", tables, {base.key: store.traces_bytes(traces.take([1, 2, 4]))})
-    packing.same_as_archived(base, traces.take([5, 4, 3, 2, 1, 0]))  # in any order, and more than the archived ones
+    packing.same_as_archived(
+        base, traces.take([5, 4, 3, 2, 1, 0])
+    )  # in any order, and more than the archived ones
     other = dataclasses.replace(traces, score=toy_traces(seed=1).rounded().score)
     with refused(f"{base.key} became another model here .*--fresh"):
         packing.same_as_archived(base, other)
@@ -129,7 +133,9 @@ def test_sample_depends_on_the_corpus_alone():
 @given(st.floats(-(2.0**100), 2.0**100, width=32), st.floats(-(2.0**100), 2.0**100, width=32))
 def test_rounding_is_close_monotone_and_keeps_specials(a, b):
     rounded = round_mantissa(np.array([a, b, np.nan, np.inf, 0.0], np.float32))
-    assert np.isnan(rounded[2]) and np.isinf(rounded[3]) and rounded[4] == 0
+    assert np.isnan(rounded[2])
+    assert np.isinf(rounded[3])
+    assert rounded[4] == 0
     if abs(a) > 1e-30:
         assert abs(rounded[0] - a) <= abs(a) * 2.0**-13 * (1 + 1e-6)
     assert (a <= b) <= (rounded[0] <= rounded[1])
@@ -167,7 +173,9 @@ def test_an_archive_is_the_old_one_or_the_new_one_if_its_writer_is_killed(tmp_pa
             raise KeyboardInterrupt
         replace(source, target)
 
-    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)  # nothing after the kill is done by the writer
+    monkeypatch.setattr(
+        shutil, "rmtree", lambda *_, **__: None
+    )  # nothing after the kill is done by the writer
     if moment == "staging":
         monkeypatch.setattr(Path, "write_bytes", killed)
     elif moment == "deciding":
@@ -212,7 +220,8 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     folder = tmp_path / "archive"
     name, tamper, told = TAMPERING[kind]
     merged(folder)
-    assert upkeep.faults(folder) == [] and upkeep.seal(folder) == []
+    assert upkeep.faults(folder) == []
+    assert upkeep.seal(folder) == []
     tamper(folder / name)
     assert any(told in line for line in upkeep.faults(folder)), upkeep.faults(folder)
 
@@ -244,7 +253,9 @@ def test_an_edited_number_beside_the_archive_is_named_and_refused(archive, tmp_p
 
 @pytest.mark.faults
 @pytest.mark.parametrize("layer", ["runs", "numbers"])
-@pytest.mark.parametrize("tamper", [damage, lambda path: os.truncate(path, 90)], ids=["flipped byte", "truncated"])
+@pytest.mark.parametrize(
+    "tamper", [damage, lambda path: os.truncate(path, 90)], ids=["flipped byte", "truncated"]
+)
 def test_what_is_not_as_sealed_enters_no_number(archive, capsys, layer, tamper):
     """Of two data sets the damaged one is left out and named, by each process."""
     runs = [Run("20news"), Run("sst")]
@@ -266,9 +277,8 @@ def test_a_run_is_sealed_as_it_is_stored_and_what_cannot_be_read_never_taken(tmp
     merged(tmp_path, toy_traces(seed=1))
     assert upkeep.faults(tmp_path) == []
     damage(tmp_path / "traces" / "toy.parquet")
-    assert upkeep.seal(tmp_path) == ["traces/toy.parquet is not the file that was sealed"] and not upkeep.faults(
-        tmp_path
-    )
+    assert upkeep.seal(tmp_path) == ["traces/toy.parquet is not the file that was sealed"]
+    assert not upkeep.faults(tmp_path)
     with pytest.raises(Damaged, match=r"traces/toy\.parquet is unreadable"):
         store.read(tmp_path, "toy")
 
@@ -277,8 +287,13 @@ def test_runs_stored_at_once_are_all_sealed(tmp_path):
     """By threads here; by processes, each has a lock of its own kind on the same file."""
     keys = [f"toy-{name}" for name in range(12)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda key: upkeep.merge(tmp_path, "toy", tables_of(RECORD | {"key": key}), {key: None}), keys))
-    assert upkeep.faults(tmp_path) == [] and store.keys(tmp_path) == sorted(keys)
+        list(
+            pool.map(
+                lambda key: upkeep.merge(tmp_path, "toy", tables_of(RECORD | {"key": key}), {key: None}), keys
+            )
+        )
+    assert upkeep.faults(tmp_path) == []
+    assert store.keys(tmp_path) == sorted(keys)
 
 
 def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(archive, called):
@@ -287,7 +302,8 @@ def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(
     forge(archive / "runs" / "toy.parquet")
     for told in ("runs/toy.parquet is not the file that was sealed", "the record says accuracy 0.9000"):
         status, out, _ = called("archive", "verify")
-        assert status == 1 and told in out
+        assert status == 1
+        assert told in out
         upkeep.seal(archive)
 
 
@@ -326,7 +342,13 @@ def test_the_columns_that_follow_from_a_record_are_what_it_says():
             fresh = rows.run_row(json.loads(row["record"]))
             stored = {name: default.get(name) if value is None else value for name, value in row.items()}
             assert stored == {name: fresh.get(name) for name in row}, row["key"]
-        numbers = upkeep.plain(store.table(REAL, "numbers", stem, ("key", *store.FIELDS_BESIDE_NUMBERS))).to_pandas()
-        runs = store.table(REAL, "runs", stem, ("key", *store.FIELDS_BESIDE_NUMBERS)).to_pandas().set_index("key")
+        numbers = upkeep.plain(
+            store.table(REAL, "numbers", stem, ("key", *store.FIELDS_BESIDE_NUMBERS))
+        ).to_pandas()
+        runs = (
+            store.table(REAL, "runs", stem, ("key", *store.FIELDS_BESIDE_NUMBERS))
+            .to_pandas()
+            .set_index("key")
+        )
         shown = numbers.drop_duplicates().set_index("key")
         pd.testing.assert_frame_equal(shown, runs.loc[shown.index, list(shown)])

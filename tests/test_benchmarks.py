@@ -29,12 +29,17 @@ def traces():
 
 def test_the_plain_experiments_find_what_ours_find(traces):
     x, y = traces.attention, np.abs(traces.gradient)
-    np.testing.assert_allclose(plain.kendall(x, y, traces.offsets), kendall_ragged(x, y, traces.offsets)[0], atol=1e-12)
+    np.testing.assert_allclose(
+        plain.kendall(x, y, traces.offsets), kendall_ragged(x, y, traces.offsets)[0], atol=1e-12
+    )
     torch.manual_seed(0)
     apart = plain.permutation(traces, 2000) - permutation(traces, 2000)["median_change"]
-    assert np.abs(apart).max() < 0.03 and np.abs(apart).mean() < 0.004
+    assert np.abs(apart).max() < 0.03
+    assert np.abs(apart).mean() < 0.004
     starts = 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, 5)
-    np.testing.assert_allclose(plain.search(traces, starts, 20), search(traces, starts=starts, steps=20), atol=1e-4)
+    np.testing.assert_allclose(
+        plain.search(traces, starts, 20), search(traces, starts=starts, steps=20), atol=1e-4
+    )
     items = speed.items(40, 9)
     ranks = np.argsort(np.argsort(-items.attention.reshape(40, 9))).reshape(1, -1)
     assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
@@ -52,7 +57,9 @@ def test_all_phases_run_by_turns_and_are_scaled_to_their_whole_work(monkeypatch)
 def test_rows_made_anew_take_the_place_of_their_own_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "DATA", tmp_path)
     (tmp_path / "measured").mkdir()
-    measured.put("t.csv", pd.DataFrame({"corpus": ["a", "b"], "other": ["", "x"], "value": [1 / 3, 2]}), "corpus")
+    measured.put(
+        "t.csv", pd.DataFrame({"corpus": ["a", "b"], "other": ["", "x"], "value": [1 / 3, 2]}), "corpus"
+    )
     measured.put("t.csv", pd.DataFrame({"corpus": ["b"], "other": ["y"], "value": [4]}), "corpus")
     assert (tmp_path / "measured" / "t.csv").read_text() == "corpus,other,value\na,,0.33333\nb,y,4\n"
 
@@ -74,13 +81,17 @@ def test_numbers_that_one_side_lacks_are_infinitely_far(traces):
 def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
     """Here against itself: every family is read on both, and the table is stored."""
     monkeypatch.setattr(
-        on_device, "SIZES", on_device.Sizes(parity=3, steps=2, test=30, long=2, search_steps=3, long_searched=2)
+        on_device,
+        "SIZES",
+        on_device.Sizes(parity=3, steps=2, test=30, long=2, search_steps=3, long_searched=2),
     )
     monkeypatch.setitem(sys.modules, "platformdirs", None)
     on_device.main("cpu", "--to", str(tmp_path / "table.csv"))
     table = pd.read_csv(tmp_path / "table.csv")
     read = table[table["what"] == "parity"]
-    assert set(HIERARCHICAL) <= set(read["model"]) and (read["difference"] == 0).all() and len(read) == 19
+    assert set(HIERARCHICAL) <= set(read["model"])
+    assert (read["difference"] == 0).all()
+    assert len(read) == 19
     assert table["gpu"].notna().all()
     assert len(capsys.readouterr().out.splitlines()) == len(table) + 1
 

@@ -124,11 +124,15 @@ def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path)
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("html"))
     assert build.build(root, edition="student") == 0
-    secret = re.compile(rb"What a good answer weighs|at least one solution ends|toy\.attention\.idxmax|idxmax")
+    secret = re.compile(
+        rb"What a good answer weighs|at least one solution ends|toy\.attention\.idxmax|idxmax"
+    )
     told = lambda folder: {path.name for path in folder.rglob("*.*") if secret.search(path.read_bytes())}
     assert {"template.html", "template.ipynb"} <= told(miniature / "_build" / "html")
     assert not told(root / "_build" / "student")
-    assert "Which word of the toy" in (root / "_build" / "student" / "template.html").read_text(), "exercises stay"
+    assert "Which word of the toy" in (root / "_build" / "student" / "template.html").read_text(), (
+        "exercises stay"
+    )
 
 
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
@@ -191,7 +195,9 @@ def small_book(root: Path, **sources: str) -> Path:
 def test_a_flipped_byte_in_an_executed_page_is_noticed(tmp_path):
     """Outputs included: a number that was edited there does not get into the book; `build` runs what was edited."""
     drawn = "import matplotlib.pyplot as plt\nfrom IPython.display import HTML, display\nplt.plot([1, 2])\n"
-    root = small_book(tmp_path, one=drawn + "display(HTML('<b>a</b>\\n<i>b</i>'))\nprint('accuracy .81\\nf1 .80')")
+    root = small_book(
+        tmp_path, one=drawn + "display(HTML('<b>a</b>\\n<i>b</i>'))\nprint('accuracy .81\\nf1 .80')"
+    )
     path = running.execute("one", None, sources.executed(root, "one"), root, "stamp")
     whole = path.read_text()
     outputs = [whole.index("accuracy .81") + 10, whole.index("image/png") + 300, whole.index("<b>a") + 3]
@@ -213,7 +219,8 @@ def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys):
     path.write_text(whole.replace("4002", "4003"))
     build.execute_pages(root)
     assert re.findall(r"(\d) to run", capsys.readouterr().out) == ["2", "0", "1", "1"]
-    assert "4002" in whole and "4003" not in path.read_text()
+    assert "4002" in whole
+    assert "4003" not in path.read_text()
 
 
 PRINTED = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    print(traceback.format_exc())"
@@ -222,7 +229,9 @@ PRINTED = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    pri
 def test_failures_are_listed(tmp_path, capsys):
     """A page that raises, a printed traceback, a page missing from the contents: each one line, exit status 1."""
     root = small_book(tmp_path, good="1", bad="1 / 0", stray=PRINTED)
-    (root / "book" / "_toc.yml").write_text("{format: jb-book, root: index, chapters: [{file: good}, {file: bad}]}")
+    (root / "book" / "_toc.yml").write_text(
+        "{format: jb-book, root: index, chapters: [{file: good}, {file: bad}]}"
+    )
     assert build.build(root) == 1
     errors = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  error")]
     assert [re.match(r"error  (\S+ \S+)", line)[1] for line in sorted(errors)] == [
@@ -297,7 +306,9 @@ main()
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("way", ["Ctrl-C twice", "SIGKILL", *["Ctrl-C", "SIGTERM"] * ("ATTN_FAULTS" in os.environ)])
+@pytest.mark.parametrize(
+    "way", ["Ctrl-C twice", "SIGKILL", *["Ctrl-C", "SIGTERM"] * ("ATTN_FAULTS" in os.environ)]
+)
 def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
     """With every worker in the middle of a page, the signal sent as a terminal does: to all of the group."""
     code = "import pathlib, time\npathlib.Path('{}').touch()\ntime.sleep(300)"

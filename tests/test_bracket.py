@@ -41,16 +41,19 @@ def test_all_weights_lie_below_and_some_at_hand_above(classes, epsilon):
     bounds = bracket(traces, epsilon)
     grid = np.array([optimal(traces, row, epsilon, 400 if row < 12 else 70) for row in range(len(traces))])
     assert (grid <= bounds["jsd_most"] + 1e-6).all()
-    assert (bounds["jsd_least"] <= bounds["jsd_most"]).all() and (bounds["change"] <= epsilon + 1e-9).all()
+    assert (bounds["jsd_least"] <= bounds["jsd_most"]).all()
+    assert (bounds["change"] <= epsilon + 1e-9).all()
     above_the_grid = (bounds["jsd_least"] - grid)[:12]  # of three tokens it is fine
-    assert above_the_grid.max() < 0.01 and np.median(above_the_grid) > -0.05
+    assert above_the_grid.max() < 0.01
+    assert np.median(above_the_grid) > -0.05
     assert bounds["jsd_least"].sum() > 0.5 * grid.sum()
     assert (bounds["jsd_most"] - grid).mean() < 0.25
 
 
 def test_with_many_tokens_the_bounds_are_near_each_other():
     bounds = bracket(toy_traces([30] * 8, classes=4), 0.01)
-    assert (bounds["jsd_most"] - bounds["jsd_least"]).mean() < 0.05 and bounds["jsd_least"].min() > 0.4
+    assert (bounds["jsd_most"] - bounds["jsd_least"]).mean() < 0.05
+    assert bounds["jsd_least"].min() > 0.4
 
 
 @pytest.mark.parametrize("classes", [1, 2])
@@ -85,5 +88,6 @@ def test_a_table_of_four_classes_holds_the_bracket_and_no_search(monkeypatch):
     assert documents["jsd_least epsilon=0.01"].notna().tolist() == [True, True, False]
     assert "jsd_search epsilon=0.01" not in documents
     summary = tables.summary_table(documents, 4).set_index(["statistic", "bin", "measure"])["value"]
-    assert summary["jsd_most epsilon=0.01", "all", "n"] == 3 and summary["jsd_most epsilon=0.01", "all", "n_nan"] == 1
+    assert summary["jsd_most epsilon=0.01", "all", "n"] == 3
+    assert summary["jsd_most epsilon=0.01", "all", "n_nan"] == 1
     assert "jsd_search epsilon=0.01" in tables.document_table(toy_traces([5, 6], classes=3))

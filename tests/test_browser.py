@@ -54,10 +54,16 @@ def test_every_page_fits_and_its_console_is_silent(chromium):
 def test_what_is_wrong_is_noticed(tmp_path, chromium):
     (tmp_path / "good.html").write_text(f"<!doctype html>{ICON}<p>Short.</p>")
     wide = '<div style="width: 1500px">x</div><div class="attn-beside" style="width: 90px; overflow: auto">'
-    (tmp_path / "bad.html").write_text(f"{ICON}{wide}<p style='width: 300px'>table</p></div><script>nowhere()</script>")
+    (tmp_path / "bad.html").write_text(
+        f"{ICON}{wide}<p style='width: 300px'>table</p></div><script>nowhere()</script>"
+    )
     (_, _, good, silent), (_, _, bad, errors) = devtools.survey(chromium, tmp_path, ["good", "bad"], (700,))
-    assert good["takes"] == 700 and not good["tables"] and not silent
-    assert bad["takes"] >= 1500 and bad["tables"] == ["table"] and "nowhere is not defined" in errors[0]
+    assert good["takes"] == 700
+    assert not good["tables"]
+    assert not silent
+    assert bad["takes"] >= 1500
+    assert bad["tables"] == ["table"]
+    assert "nowhere is not defined" in errors[0]
 
 
 # ---- for everybody, and soon -----------------------------------------------------------------------------------------
@@ -79,7 +85,9 @@ def test_axe_finds_nothing_serious(chromium, axe, width, scheme):
 
 
 def test_axe_notices(tmp_path, chromium, axe):
-    (tmp_path / "bad.html").write_text(f"<!doctype html><html lang=en>{ICON}<title>t</title><main><button></button>")
+    (tmp_path / "bad.html").write_text(
+        f"<!doctype html><html lang=en>{ICON}<title>t</title><main><button></button>"
+    )
     chromium.open(tmp_path / "bad.html")
     assert chromium.axe(axe) == ["button-name: button: <button></button>"]
 
@@ -94,7 +102,9 @@ def test_a_page_loads_what_it_needs():
     front = (HTML / "index.html").read_text()
     files = FILE.findall(front)
     fonts = (HTML / "_static").glob("inter-*.woff2")
-    weight = len(front.encode()) + sum(path.stat().st_size for path in [*fonts, *(HTML / file for file in files)])
+    weight = len(front.encode()) + sum(
+        path.stat().st_size for path in [*fonts, *(HTML / file for file in files)]
+    )
     assert weight <= FRONT_PAGE, weight
 
 
@@ -105,7 +115,10 @@ def test_icons_are_drawn():
     for name in (*pages(), "search", "genindex"):
         text = (HTML / f"{name}.html").read_text()
         used = {
-            icon for names in re.findall(r'class="([^"]*)"', text) for icon in names.split() if icon.startswith("fa-")
+            icon
+            for names in re.findall(r'class="([^"]*)"', text)
+            for icon in names.split()
+            if icon.startswith("fa-")
         }
         assert used - {"fa-solid", "fa-lg"} <= drawn, name
 
@@ -123,7 +136,9 @@ def test_the_search_finds_the_definition_first(chromium, term, page):
 def test_the_first_control_of_a_widget_is_near(chromium, page):
     """At most five presses of Tab from the start of its section."""
     chromium.open(HTML / f"{page}.html", 1280)
-    chromium.js("(box => { box.tabIndex = -1; box.focus(); })(document.querySelector('.attn-play').closest('section'))")
+    chromium.js(
+        "(box => { box.tabIndex = -1; box.focus(); })(document.querySelector('.attn-play').closest('section'))"
+    )
     within = []
     for _ in range(5):
         chromium.key("Tab")
@@ -157,9 +172,12 @@ def printed(tmp_path):
 
 def test_one_sheet_holds_the_chain(printed):
     sheet = pdf.one_sheet(printed)
-    assert 'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
+    assert (
+        'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
+    )
     assert "card.html" not in sheet and sheet.count("own.css") == 1, "no link to what is not there; one style"
-    assert "Folded" not in sheet and "Every number" not in sheet
+    assert "Folded" not in sheet
+    assert "Every number" not in sheet
     assert "§jain-one--§" in sheet, "its line in the contents"
 
 
@@ -167,8 +185,12 @@ def test_the_pdf_is_linked_from_the_front_page_once(printed):
     for _ in range(2):
         path = pdf.write_pdf(printed)
     content = path.read_bytes()
-    assert pdf.page_numbers(content) == {"index--": "3", "jain-one--": "4"}, "behind the title and the contents"
-    assert content.startswith(b"%PDF") and b"file://" not in content and not (path.parent / "print.html").exists()
+    assert pdf.page_numbers(content) == {"index--": "3", "jain-one--": "4"}, (
+        "behind the title and the contents"
+    )
+    assert content.startswith(b"%PDF")
+    assert b"file://" not in content
+    assert not (path.parent / "print.html").exists()
     assert (path.parent / "index.html").read_text().count(path.name) == 1
 
 

@@ -45,6 +45,7 @@ def test_each_process_has_a_card_of_its_own_also_when_it_is_started_again(monkey
         cards.devices(2), tasks, lambda pool, task: pool.submit(device_of, task)
     ):
         done[task] = "lost" if future.exception() else future.result()
-    assert {done[0], done[1], done[3], done[4]} <= {"cuda:0", "cuda:1"} and done[2] == "lost"
+    assert {done[0], done[1], done[3], done[4]} <= {"cuda:0", "cuda:1"}
+    assert done[2] == "lost"
     monkeypatch.setattr(cards, "free_memory", lambda: [4 * GB])
     assert cards.devices(3) == [""]

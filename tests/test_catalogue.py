@@ -24,7 +24,9 @@ NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mort
 # --- catalogue ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("table", sorted(path.name.partition(".")[0] for path in (DATA / "reported").glob("*.csv*")))
+@pytest.mark.parametrize(
+    "table", sorted(path.name.partition(".")[0] for path in (DATA / "reported").glob("*.csv*"))
+)
 def test_every_data_set_of_the_reported_tables_resolves(table):
     rows = reported(table)
     if "dataset" not in rows:
@@ -70,7 +72,9 @@ def test_encode_filters_counts_and_keeps_row_numbers(sst_data):
     assert train.doc_ids.tolist() == [2, 3, 4, 5, 6, 10, 11, 12, 13, 14]
     assert (train.lengths - 2).tolist() == [6, 7, 8, 9, 10, 6, 7, 8, 9, 10]
     counts = encoded.statistics["splits"]["train"]
-    assert counts["per_class"] == [6, 4] and counts["dropped_length"] == 6 and counts["mean_length"] == 8.0
+    assert counts["per_class"] == [6, 4]
+    assert counts["dropped_length"] == 6
+    assert counts["mean_length"] == 8.0
     assert encoded.vocabulary == (*SPECIALS, *(f"word{c}" for c in "abcdefgh"))
 
 
@@ -81,8 +85,10 @@ def test_the_archives_arrays_are_cached_and_need_neither_data_nor_tokenizer_agai
     monkeypatch.delenv("ATTN_DATA")
     monkeypatch.setattr(cleaning, "clean_sst", lambda _: pytest.fail("tokenized again"))
     again = encode("sst")
-    assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
-    assert again.vocabulary == first.vocabulary and again.splits["test"].ids.dtype == np.int32
+    assert again.fingerprint == first.fingerprint
+    assert again.statistics == first.statistics
+    assert again.vocabulary == first.vocabulary
+    assert again.splits["test"].ids.dtype == np.int32
 
 
 def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monkeypatch, offer):
@@ -90,7 +96,8 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
     own = encode("sst").fingerprint
     assert identity("sst", ()) == own
     monkeypatch.delenv("ATTN_DATA")
-    assert identity("sst", ()) is identity("imdb", ()) is None and files.own_tables("sst") == []
+    assert identity("sst", ()) is identity("imdb", ()) is None
+    assert files.own_tables("sst") == []
     with refused("no data for corpus 'sst'"), monkeypatch.context() as context:
         context.setattr(official, "fetch", lambda *_: (_ for _ in ()).throw(OSError("no network")))
         encode("sst")
@@ -113,7 +120,8 @@ def test_without_a_writable_cache_the_data_still_serve(sst_data, monkeypatch, tm
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "file" / "cache"))
     assert len(encode("sst").splits["train"]) == 10
     warned = capsys.readouterr().err.splitlines()
-    assert len(warned) == 1 and "cannot be written" in warned[0]
+    assert len(warned) == 1
+    assert "cannot be written" in warned[0]
 
 
 # --- the user's own tables ------------------------------------------------------------------------------------------
@@ -124,8 +132,11 @@ def test_vocabulary_from_all_splits_is_a_set_of_its_own(sst_data):
     table.loc[0, "text"] = "unheard"
     table.to_parquet(sst_data / "test.parquet")
     train, everything = encode("sst"), encode("sst", vocabulary_from="all")
-    assert "unheard" not in train.vocabulary and "unheard" in everything.vocabulary
-    assert train.statistics["vocabulary_all_splits"] == len(everything.vocabulary) == len(train.vocabulary) + 1
+    assert "unheard" not in train.vocabulary
+    assert "unheard" in everything.vocabulary
+    assert (
+        train.statistics["vocabulary_all_splits"] == len(everything.vocabulary) == len(train.vocabulary) + 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,8 +188,10 @@ def test_dev_is_drawn_from_train_with_the_authors_seed():
     texts = Texts([[str(i)] for i in range(20)], np.arange(20), np.arange(20) + 100)
     splits = prepare.with_dev({"train": texts, "test": texts})
     train, dev = splits["train"], splits["dev"]
-    assert dev.doc_ids.tolist() == [117, 104, 111] and sorted([*train.labels, *dev.labels]) == list(range(20))
-    assert all(lists == [[str(i)] for i in labels] for lists, labels, *_ in (train, dev)) and splits["test"] is texts
+    assert dev.doc_ids.tolist() == [117, 104, 111]
+    assert sorted([*train.labels, *dev.labels]) == list(range(20))
+    assert all(lists == [[str(i)] for i in labels] for lists, labels, *_ in (train, dev))
+    assert splits["test"] is texts
 
 
 def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
@@ -190,11 +203,13 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
         folder = tables("imdb", **{split: rows})
     made = PREPARE["imdb"]().splits
     train, dev, test = (set(made[split].doc_ids.tolist()) for split in ("train", "dev", "test"))
-    assert (len(train), len(dev)) == (48, 12) and train | dev == set(range(60))
+    assert (len(train), len(dev)) == (48, 12)
+    assert train | dev == set(range(60))
     assert dev == {2, 5, 14, 15, 16, 19, 31, 32, 34, 45, 51, 58}  # their seed, in both parts
     assert test == {0, 1, 3, 7, 13, 22, 25, 26, 37, 40, 41, 54}
     for lists, labels, rows, *_ in made.values():
-        assert lists == [["old"] * (5 + i) for i in rows] and labels.tolist() == [i % 2 for i in rows]
+        assert lists == [["old"] * (5 + i) for i in rows]
+        assert labels.tolist() == [i % 2 for i in rows]
     table = pandas.read_parquet(folder / "train.parquet")
     parts = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
     chosen = ["test" if i in (3, 65) else "" for i in range(70)]

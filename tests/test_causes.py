@@ -17,7 +17,9 @@ from attn_lab.runs.run import SEEDS, Run
 
 PAGE = sources.read_source("scorecard", ROOT)
 NAMES = {"index": index, "pd": pd}
-exec(next(cell.source for cell in PAGE.cells if "def causes(" in cell.source), NAMES)  # the page's own functions
+exec(
+    next(cell.source for cell in PAGE.cells if "def causes(" in cell.source), NAMES
+)  # the page's own functions
 causes, same_checkpoint = NAMES["causes"], NAMES["same_checkpoint"]
 
 TAU = "tau_attention_gradient"
@@ -42,15 +44,25 @@ def standard(value=0.6, **more):
 
 def variant(*values, seeds=SEEDS, **fields):
     """Runs of some seeds that differ in `fields` from the standard ones."""
-    return [result_of(seed=seed, values={TAU: value}, **fields) for seed, value in zip(seeds, values, strict=False)]
+    return [
+        result_of(seed=seed, values={TAU: value}, **fields)
+        for seed, value in zip(seeds, values, strict=False)
+    ]
 
 
 def test_a_variant_that_explains_a_difference(tried):
     runs = variant(0.40, 0.41, 0.42, vectors="random")
     row = row_for(tried(standard(), runs), variant="vectors=random", corpus="sst", **PLACE)
-    assert (row["value"], row["shift"], row["n_seeds"]) == (pytest.approx(0.41), pytest.approx(0.41 - 0.59), 3)
+    assert (row["value"], row["shift"], row["n_seeds"]) == (
+        pytest.approx(0.41),
+        pytest.approx(0.41 - 0.59),
+        3,
+    )
     assert [row["low"], row["high"]] == pytest.approx([-0.18] * 2), "the seeds move alike"
-    assert row["within"] and not row["already"] and row["key"] == runs[0].key and row["tested_on"] == "sst"
+    assert row["within"]
+    assert not row["already"]
+    assert row["key"] == runs[0].key
+    assert row["tested_on"] == "sst"
     assert row["why"] == reported("causes", field="vectors", value="random")["cause"].iloc[0]
 
 
@@ -83,7 +95,9 @@ def test_a_variant_with_the_same_checkpoint_varies_nothing(tried):
     assert not same_checkpoint(dataclasses.replace(shorter, numbers=moved), runs[0])
     other = variant(0.4, seeds=SEEDS[1:], vectors="random")
     row = row_for(tried(runs, [again], other), variant="vectors=random", corpus="sst", **PLACE)
-    assert row["n_seeds"] == 2 and row["key"] == other[0].key, "a seed that did not move counts as long as another did"
+    assert row["n_seeds"] == 2 and row["key"] == other[0].key, (
+        "a seed that did not move counts as long as another did"
+    )
 
 
 def test_differences_of_encoders_need_the_variant_of_both(tried):
@@ -93,7 +107,9 @@ def test_differences_of_encoders_need_the_variant_of_both(tried):
     assert tried(runs, one).query("item == @bar").empty
     both = [*one, result_of(encoder="average", seed=10, selection="test", values={loo: 0.65})]
     row = row_for(tried(runs, both), variant="selection=test", item=bar, corpus="sst")
-    assert row["value"] == pytest.approx(0.35) and row["within"] and row["key"] in {result.key for result in both}
+    assert row["value"] == pytest.approx(0.35)
+    assert row["within"]
+    assert row["key"] in {result.key for result in both}
 
 
 def test_training_size_is_tested_on_another_data_set(tried):
@@ -105,7 +121,9 @@ def test_training_size_is_tested_on_another_data_set(tried):
     assert two[two["corpus"] == "agnews"].empty, "two seeds are no hint"
     found = tried(runs, *parts)
     row = row_for(found, corpus="agnews", variant="fraction=0.1", **PLACE)
-    assert row["tested_on"] == "imdb" and row["shift"] == pytest.approx(0.11) and not row["within"]
+    assert row["tested_on"] == "imdb"
+    assert row["shift"] == pytest.approx(0.11)
+    assert not row["within"]
     assert set(found["variant"]) == {"fraction=0.1"}, "only the declared share"
     assert found[found["corpus"] == "imdb"].empty, "less data explain no full set"
 

@@ -95,7 +95,8 @@ class Pointer:
 def texts_with_a_cue(count=40):
     rng = np.random.default_rng(1)
     return [
-        " ".join(rng.permutation(["good", "film", *(f"w{i}" for i in rng.integers(99, size=6))])) for _ in range(count)
+        " ".join(rng.permutation(["good", "film", *(f"w{i}" for i in rng.integers(99, size=6))]))
+        for _ in range(count)
     ]
 
 
@@ -107,22 +108,30 @@ def test_attention_on_the_deciding_word_is_found_and_elsewhere_is_not():
     assert (right.value, right.low, wrong.value) == (1, 0.95, 0), "another text may differ"
     assert even.low <= even.chance <= even.high
     few = check(Pointer("good"), texts[:49])
-    assert few.table.side["top word"] == 0 and "undecided" in few.report() and "<table" in few._repr_html_()
+    assert few.table.side["top word"] == 0
+    assert "undecided" in few.report()
+    assert "<table" in few._repr_html_()
 
 
 def test_a_word_list_stands_beside_attention():
     """Counted on the other texts: what the texts are about, good or bad, tells the label, and only good is read."""
-    texts = [text.replace("good", "good" if i % 2 else f"bad{i % 4}") for i, text in enumerate(texts_with_a_cue(60))]
+    texts = [
+        text.replace("good", "good" if i % 2 else f"bad{i % 4}")
+        for i, text in enumerate(texts_with_a_cue(60))
+    ]
     table = check(Pointer("film"), texts, labels=[i % 2 for i in range(60)]).table
     assert table.loc["attention minus list", "side"] == -1
-    assert table.loc["word list", "value"] > 0.5 and table.loc["word list", "side"] == 1
+    assert table.loc["word list", "value"] > 0.5
+    assert table.loc["word list", "side"] == 1
     assert "word list" not in check(Pointer("film"), texts[:9]).table.index
 
 
 def test_equal_texts_count_once_and_words_and_labels_stay_beside():
     checked = check(Pointer("good"), ["a good film", "bad", "a  good film"], labels=[1, 0, 1])
-    assert checked.documents["doc_id"].tolist() == [0, 1] and checked.traces.words(0) == ["a", "good", "film"]
-    assert checked.documents["label"].tolist() == [1, 0] and np.isnan(checked.documents["top word"][1])
+    assert checked.documents["doc_id"].tolist() == [0, 1]
+    assert checked.traces.words(0) == ["a", "good", "film"]
+    assert checked.documents["label"].tolist() == [1, 0]
+    assert np.isnan(checked.documents["top word"][1])
 
 
 def test_what_cannot_be_run_is_said_with_its_reason():
@@ -144,7 +153,8 @@ def test_what_cannot_be_run_is_said_with_its_reason():
             return (attention * good).sum(1, keepdim=True) ** 2 - 0.5
 
     checked = check(Deep("good"), texts)
-    assert list(checked.not_run) == ["attention-invariant"] and "no mean" in checked.not_run["attention-invariant"]
+    assert list(checked.not_run) == ["attention-invariant"]
+    assert "no mean" in checked.not_run["attention-invariant"]
     assert given - {"attention-invariant"} <= set(checked.table.index)
     Deep.more = 1
     assert "otherwise" in check(Deep("good"), texts).not_run["order"]
@@ -196,7 +206,8 @@ def sides(models, planted):
 def test_attention_drawn_at_random_is_seldom_told_from_chance_on_either_side():
     told = sides(400, planted=0.0)
     assert {"top word", "change", "ranks"} == {*told}
-    assert (told == 1).mean().max() <= 0.05 and (told == -1).mean().max() <= 0.05
+    assert (told == 1).mean().max() <= 0.05
+    assert (told == -1).mean().max() <= 0.05
 
 
 def test_an_attention_that_is_on_the_most_important_word_of_most_texts_is_found():
@@ -233,7 +244,9 @@ def test_a_text_that_is_answered_twice_in_two_ways_is_refused():
 class Reads(Pointer):
     """The attention of scores (B, n), 1 for 'good', and the logits of how often that stands there, as a test has it."""
 
-    def __init__(self, attention=lambda score: score.softmax(1), logits=lambda score: score.sum(1, keepdim=True) - 0.5):
+    def __init__(
+        self, attention=lambda score: score.softmax(1), logits=lambda score: score.sum(1, keepdim=True) - 0.5
+    ):
         self.parts = attention, logits
 
     def read(self, texts):
@@ -253,7 +266,10 @@ ANSWERS = {
     "all on the first word": (Reads(first), "on the first word, or the last"),
     "all on the last word": (Reads(lambda score: first(score).flip(1)), "on the first word, or the last"),
     "softmax": (Reads(logits=lambda score: two(score).softmax(1)), "gave probabilities"),
-    "a sigmoid": (Reads(logits=lambda score: (4 * score.sum(1, keepdim=True) - 2).sigmoid()), "gave probabilities"),
+    "a sigmoid": (
+        Reads(logits=lambda score: (4 * score.sum(1, keepdim=True) - 2).sigmoid()),
+        "gave probabilities",
+    ),
     "logarithms": (Reads(logits=lambda score: two(score).log_softmax(1)), ""),
     "bfloat16": (Reads(lambda score: score.softmax(1).bfloat16()), ""),
     "two weights": (Reads(lambda score: score[:, :2]), r"attention \(1, 2\)"),
@@ -297,7 +313,9 @@ def test_calls_that_will_not_do_are_refused_in_words_of_the_call(name):
         check(Pointer("good"), **{"texts": TEXTS} | options)
 
 
-@pytest.mark.parametrize("form", [tuple, iter, np.array, pd.Series, lambda texts: [text.split() for text in texts]])
+@pytest.mark.parametrize(
+    "form", [tuple, iter, np.array, pd.Series, lambda texts: [text.split() for text in texts]]
+)
 def test_texts_and_labels_are_taken_in_many_forms(form):
     labels = pd.Series([1.0, 0.0], index=[7, 3])
     checked = check(Pointer("good"), form(TEXTS), labels=labels)
@@ -406,8 +424,10 @@ def test_the_row_of_attention_is_that_of_the_place_that_is_classified(name):
     np.testing.assert_allclose(checked.p, read.logits.softmax(1)[:, 1], atol=1e-6)
     if name == "Bert":
         layers = check(model, FILMS, tokenizer=tokenizer, layers="all")
-        assert layers.layers.shape == (2, 2) and layers.layers.loc[1, 2] in (0, 1 / 3, 2 / 3, 1)
-        assert "background" in layers.plot().to_html() and layers.layers.index.tolist() == [1, 2]
+        assert layers.layers.shape == (2, 2)
+        assert layers.layers.loc[1, 2] in (0, 1 / 3, 2 / 3, 1)
+        assert "background" in layers.plot().to_html()
+        assert layers.layers.index.tolist() == [1, 2]
     change = whole("a bad film ends").logits.softmax(1) - read.logits.softmax(1)
     np.testing.assert_allclose(abs(checked.leave_one_out[3]), abs(change[0, 1]), atol=1e-6)
 
@@ -437,7 +457,9 @@ def test_a_language_model_answers_behind_its_prompt():
     tokenizer = tokenizer_of("$A")
     checked = check(model, FILMS, tokenizer=tokenizer, **ASKED).traces.take([0])
     with torch.no_grad():
-        whole = model(tokenizer("that a good film is", return_tensors="pt")["input_ids"], output_attentions=True)
+        whole = model(
+            tokenizer("that a good film is", return_tensors="pt")["input_ids"], output_attentions=True
+        )
     row = whole.attentions[-1][0, :, -1, 1:4].mean(0)
     np.testing.assert_allclose(checked.attention, row / row.sum(), atol=1e-6)
     good, bad = whole.logits[0, -1, [5, 6]].exp()
@@ -446,7 +468,11 @@ def test_a_language_model_answers_behind_its_prompt():
 
 REFUSED = {
     "regression": (("Bert", {"num_labels": 1}), {}, "is set up for regression"),
-    "several labels": (("Bert", {"problem_type": "multi_label_classification"}), {}, "set up for multi label"),
+    "several labels": (
+        ("Bert", {"problem_type": "multi_label_classification"}),
+        {},
+        "set up for multi label",
+    ),
     "no attention": (("FNet", {}), {}, "gives no attention of each token to each other"),
     "another way to its logits": (("Falcon", {}), {}, "answers otherwise with output_attentions=True"),
     "no classes": (("LlamaForCausalLM", {}), {}, "and no language model like GPT-2"),
@@ -487,7 +513,8 @@ DOCUMENTED = (
 @pytest.mark.parametrize("module", DOCUMENTED)
 def test_the_examples_in_the_docstrings_hold(module):
     result = doctest.testmod(import_module(module))
-    assert result.attempted and not result.failed
+    assert result.attempted
+    assert not result.failed
 
 
 def test_names_that_are_loaded_late_are_shown_and_are_the_functions():

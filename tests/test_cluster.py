@@ -71,7 +71,13 @@ class Cluster:
     def start(self, hangs: str = "", cache=None) -> subprocess.Popen:
         """A worker; it stores its runs in this test's cache."""
         command = [sys.executable, "-m", "dask", "worker", self.address, "--no-nanny", "--nthreads", "2"]
-        command += ["--no-dashboard", "--local-directory", str(self.place), "--preload", str(self.place / "preload.py")]
+        command += [
+            "--no-dashboard",
+            "--local-directory",
+            str(self.place),
+            "--preload",
+            str(self.place / "preload.py"),
+        ]
         environment = {**os.environ, "TEST_PLACE": str(self.place), "TEST_HANGS": hangs}
         environment["ATTN_CACHE"] = str(cache or os.environ["ATTN_CACHE"])
         with (self.place / f"worker{len(self.workers)}.log").open("w") as log:
@@ -109,13 +115,17 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, ar
     until((tmp_path / "halfway").exists, "the first worker to be in the middle of writing")
     assert store.keys(store.cache_store()) == []
     cluster.start()
-    until(lambda: len(store.keys(store.cache_store())) >= 1, "the second worker to take runs while the first hangs")
+    until(
+        lambda: len(store.keys(store.cache_store())) >= 1,
+        "the second worker to take runs while the first hangs",
+    )
     victim.send_signal(signal.SIGKILL)
     victim.wait()
     client.join(PATIENCE)
     assert not client.is_alive(), "the sweep hangs"
     assert list(found["failures"]) == [failing.key]
-    assert found["failures"][failing.key].startswith("AttnError: ") and "\n" not in found["failures"][failing.key]
+    assert found["failures"][failing.key].startswith("AttnError: ")
+    assert "\n" not in found["failures"][failing.key]
     assert found["failures"] == sweep.sweep([failing]), "here and on a cluster, the same words"
     assert whole_store() == {run.key for run in runs}
     for run in runs:
@@ -130,12 +140,18 @@ def packed_by_the_workers(cluster, archive, monkeypatch):
     """A further seed is packed beside the first, which nobody has trained: the client neither trains nor reads it."""
     first, second = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (SEEDS[0], SEEDS[1]))
     assert packing.compared_with(second) == first
-    for module, name in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
+    for module, name in (
+        (compute, "trained"),
+        (compute, "inputs_of"),
+        (packing, "attended"),
+        (packing, "beside"),
+    ):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
     before, other = store.keys(archive), archive.with_name("before")
     assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
     assert sweep.has_weights(first), "by the worker"
-    assert store.keys(archive) == sorted([*before, second.key]) and not upkeep.faults(archive)
+    assert store.keys(archive) == sorted([*before, second.key])
+    assert not upkeep.faults(archive)
     assert store.read(archive, second.key).record["against"]["base"] == first.key
     assert store.keys(packing.packed_store()) == []
     # Cached and not packed is the workers' work, too.
@@ -169,9 +185,11 @@ def test_no_worker_and_a_worker_with_another_store(cluster, tmp_path, called):
     assert not store.cache_store().exists(), "a refused sweep left something behind"
     cluster.start(cache=tmp_path / "elsewhere")
     status, out, _ = called(*command, "--no-workers-timeout", str(PATIENCE))
-    assert status == 1 and "2 runs, 2 failed" in out
+    assert status == 1
+    assert "2 runs, 2 failed" in out
     assert out.count("set ATTN_CACHE to one shared folder for both") == 4  # each as it fails and at the end
-    assert not store.cache_store().exists() and not (tmp_path / "elsewhere").exists()
+    assert not store.cache_store().exists()
+    assert not (tmp_path / "elsewhere").exists()
     assert time.monotonic() - start < PATIENCE
 
 
@@ -187,12 +205,15 @@ def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
     (tmp_path / "data" / "sst" / "dev.parquet").write_text("changed")
     for other in (there, here):
         told = sweep.work(run, {}, True, False, expected=other)
-        assert f"the sweep for {other}; " in told and "set ATTN_DATA to one shared folder" in told
+        assert f"the sweep for {other}; " in told
+        assert "set ATTN_DATA to one shared folder" in told
     monkeypatch.setattr(sweep, "make", lambda *_: None)
     assert sweep.work(run, {}, True, False, expected=sweep.named(run)) == ""
 
 
-@pytest.mark.parametrize(("lost", "told"), [("worker", "no worker at .* for 2 s"), ("scheduler", "no longer answers")])
+@pytest.mark.parametrize(
+    ("lost", "told"), [("worker", "no worker at .* for 2 s"), ("scheduler", "no longer answers")]
+)
 def test_a_lost_cluster_ends_the_sweep(tmp_path, cluster, monkeypatch, lost, told):
     monkeypatch.setattr(sweep, "CONNECT_SECONDS", 2)
     victim, found = cluster.start(hangs="training"), []
@@ -209,4 +230,5 @@ def test_a_lost_cluster_ends_the_sweep(tmp_path, cluster, monkeypatch, lost, tol
     until((tmp_path / "halfway").exists, "the worker to be in the middle of a run")
     victim.kill() if lost == "worker" else cluster.inner.close()
     client.join(PATIENCE)
-    assert found and not store.cache_store().exists()
+    assert found
+    assert not store.cache_store().exists()

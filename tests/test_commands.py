@@ -21,7 +21,11 @@ ARCHIVE = store.archive_folder()
 STORED = store.keys(ARCHIVE)
 GRIDS = sorted((ROOT / "data" / "sweeps").glob("*.yml"))
 PRINTED = re.compile(r"^python -m attn_core (numbers (?:.*\\\n)*.*)$", re.MULTILINE)
-ASKS = [ask for page in (ROOT / "notebooks").rglob("*.md") for ask in PRINTED.findall(page.read_text(encoding="utf-8"))]
+ASKS = [
+    ask
+    for page in (ROOT / "notebooks").rglob("*.md")
+    for ask in PRINTED.findall(page.read_text(encoding="utf-8"))
+]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,11 @@ def test_the_command_of_a_stored_run_makes_it(asked, key):
 def test_the_command_and_the_class_mean_one_model(asked):
     line = "python -m attn_core run --corpus sst --seed"
     for seed, more in ((10, ""), (10, " --fresh"), (0, ""), (0, " --fresh"), (0, " --vectors ppmi-300")):
-        assert asked(f"{line} {seed}{more}") == Run("sst", seed=seed) == Run("sst", seed=seed, vectors="ppmi-300")
+        assert (
+            asked(f"{line} {seed}{more}")
+            == Run("sst", seed=seed)
+            == Run("sst", seed=seed, vectors="ppmi-300")
+        )
     assert asked(f"{line} 0 --vectors indomain-300") == Run("sst", seed=0, vectors="indomain-300")
     assert asked("python -m attn_core run --corpus babi_1 --seed 0") == Run("babi_1", seed=0)
 

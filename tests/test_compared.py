@@ -26,7 +26,8 @@ def test_agreement_is_the_mean_over_all_ways_to_break_ties(seed, k):
     """Of a text that stands before another, of larger values."""
     a, b = np.random.default_rng(seed).integers(0, 3, (2, 5)).astype(float)
     tops = [
-        [set(sorted(way, key=lambda word: -values[word])[:k]) for way in permutations(range(5))] for values in (a, b)
+        [set(sorted(way, key=lambda word: -values[word])[:k]) for way in permutations(range(5))]
+        for values in (a, b)
     ]
     expected = np.mean([len(one & two) / min(k, 5) for one, two in product(*tops)])
     a, b = (np.append(values, [7, 8, 9]) for values in (a, b))
@@ -44,10 +45,12 @@ def test_importances_by_hand():
     np.testing.assert_allclose(found["from_zero"], [1.5, -0.5])
     np.testing.assert_allclose(found["from_mean"], [1.5, -0.5])  # the mean contribution is 0
     np.testing.assert_allclose(found["state"], sigmoid(1.0) - sigmoid(np.array([-2.0, 2.0])))
-    assert found["gradient"].tolist() == [0.3, -0.1] and found["deletion"].tolist() == [0.2, -0.1]
+    assert found["gradient"].tolist() == [0.3, -0.1]
+    assert found["deletion"].tolist() == [0.2, -0.1]
     other = importances(two_words(-1))  # class 0: what raises p of class 1 speaks against
     np.testing.assert_allclose(other["state"], found["state"])
-    assert other["gradient"].tolist() == [-0.3, 0.1] and other["deletion"].tolist() == [-0.2, 0.1]
+    assert other["gradient"].tolist() == [-0.3, 0.1]
+    assert other["deletion"].tolist() == [-0.2, 0.1]
     assert "deletion" not in importances(replace(two_words(), leave_one_out=None))
     with refused("3 logits"):
         importances(toy_traces(classes=3))
@@ -81,7 +84,8 @@ def test_without_context_a_state_is_its_word():
         one = words["deletion", "comprehensiveness share=0.01"]  # one word each: leave-one-out itself
         first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
         assert one == pytest.approx(first.mean(), abs=1e-6)
-    assert lost["average"] < 1e-5 and lost["lstm"] > 1e-3
+    assert lost["average"] < 1e-5
+    assert lost["lstm"] > 1e-3
 
 
 def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
@@ -100,16 +104,20 @@ def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
 def test_both_ways_of_erasing_stand_in_the_table_of_masked_training():
     options = (("n_dev", 20), ("n_test", 30), ("n_train", 60))
     rows = bench_compared.masking_of(Run("planted", "average", epochs=2, options=options, mask=0.5))
-    assert set(rows.erasing) == {"removed", "hidden", ""} and set(rows["mask"]) == {0.5}
+    assert set(rows.erasing) == {"removed", "hidden", ""}
+    assert set(rows["mask"]) == {0.5}
     top = rows.query("measure == 'attention' and other == 'deletion' and statistic == 'top1'")
-    assert len(top) == 2 and top.value.between(0, 1).all()
+    assert len(top) == 2
+    assert top.value.between(0, 1).all()
     assert rows.query("measure == 'model' and statistic == 'auc'").value.between(0, 1).all()
 
 
 def test_the_stored_table_fits_the_archive():
     """Whole test sets against the few texts that the archive keeps of every other of the runs: within chance."""
     table = pd.read_csv(TABLE, keep_default_na=False).query("level == 'state' and statistic == 'top1'")
-    table = table[(table.measure == "attention") & (table.other == "gradient") & (table.encoder != "adversary")]
+    table = table[
+        (table.measure == "attention") & (table.other == "gradient") & (table.encoder != "adversary")
+    ]
     away = []
     for row in table.iloc[::2].itertuples():
         run = Run(row.corpus, row.encoder, seed=row.seed, vectors=row.vectors)
@@ -118,4 +126,5 @@ def test_the_stored_table_fits_the_archive():
         few = compared(obtain(run).traces).set_index(["measure", "other", "statistic"])
         few = few.loc["attention", "gradient", "top1"]
         away.append((few.value - row.value) / max(few.error, row.error * (row.texts / 28) ** 0.5, 1e-9))
-    assert len(away) >= 25 and np.mean(np.abs(away) < 2.5) > 0.9
+    assert len(away) >= 25
+    assert np.mean(np.abs(away) < 2.5) > 0.9

@@ -9,7 +9,9 @@ from attn_book.confidence import enough, mean_of, weighed, weights
 
 def texts(p, single_state_agreement):
     table = {"p": p, "single_state_agreement": single_state_agreement}
-    return pd.DataFrame(table | {"attention_invariant": [float(value == 1) for value in single_state_agreement]})
+    return pd.DataFrame(
+        table | {"attention_invariant": [float(value == 1) for value in single_state_agreement]}
+    )
 
 
 def means(own, others):

@@ -39,8 +39,16 @@ def documents(lengths) -> Documents:
             "the qqq game is n't over .",
         ),  # digits masked after lowering
         # Of each run of signs the last: what stands alone goes (so does the hyphen, which spaCy splits off).
-        (cleaning.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
-        (cleaning.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
+        (
+            cleaning.clean_news,
+            "It isn't over - the 7th time, e-mail.",
+            "it is n ' t over the qqq time e mail .",
+        ),
+        (
+            cleaning.clean_keras,
+            "Don't<br />stop:\tRe-run_2,\nno\xa0break.",
+            "don't br stop re run 2 no\xa0break",
+        ),
         (cleaning.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
     ],
 )
@@ -81,7 +89,8 @@ def test_length_filter_is_its_plain_loop(lengths, low, high):
 def test_a_padded_text_ends_in_pads():
     ids, lengths = pad(documents([1, 3]), np.array([1, 0]))
     assert ids.tolist() == [[2, 5, 6, 7, 3], [2, 4, 3, 0, 0]]
-    assert lengths.tolist() == [5, 3] and ids.dtype == np.int64
+    assert lengths.tolist() == [5, 3]
+    assert ids.dtype == np.int64
 
 
 NOISE = st.sampled_from([0.0, 0.1, 0.5])
@@ -108,7 +117,8 @@ def test_texts_are_taken_with_their_second_texts_and_answers():
     pairs = replace(documents([2, 1, 3]), query_ids=second.ids, query_offsets=second.offsets, **answers)
     taken = pairs.take([2, 0])
     assert taken.doc_ids.tolist() == taken.queries.doc_ids.tolist() == [1002, 1000]
-    assert taken.ids.tolist() == [2, 7, 8, 9, 3, 2, 4, 5, 3] and taken.labels.tolist() == [0, 0]
+    assert taken.ids.tolist() == [2, 7, 8, 9, 3, 2, 4, 5, 3]
+    assert taken.labels.tolist() == [0, 0]
     assert taken.query_ids.tolist() == [2, 7, 3, 2, 4, 3]
     assert taken.allowed(3).tolist() == [[False, True, False], [True, False, True]]
     assert pairs.take(np.array([True, False, True])).doc_ids.tolist() == [1000, 1002]

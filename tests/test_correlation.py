@@ -22,12 +22,14 @@ def test_by_hand():
     assert row[["doc_id", "label", "predicted", "n"]].tolist() == [0, 0, 1, 4]
     assert row["tau_attention_gradient"] == pytest.approx(4 / 6)
     assert row["p_attention_gradient"] == pytest.approx(8 / 24)
-    assert row["tau_attention_loo"] == -1 and row["p_attention_loo"] == pytest.approx(2 / 24)
+    assert row["tau_attention_loo"] == -1
+    assert row["p_attention_loo"] == pytest.approx(2 / 24)
     assert row["tau_gradient_loo"] == pytest.approx(-4 / 6)
     assert "tau_attention_norm" not in row
     normed = replace(traces, gradient_norm=np.array([1, 2, 3, 4], np.float32))
     row = correlation(normed).iloc[0]
-    assert row["tau_attention_norm"] == 1 and row["tau_norm_loo"] == -1
+    assert row["tau_attention_norm"] == 1
+    assert row["tau_norm_loo"] == -1
 
 
 def test_constant_and_missing_importances():
@@ -35,7 +37,8 @@ def test_constant_and_missing_importances():
     still = replace(traces, gradient=np.zeros(8, np.float32), leave_one_out=None)
     table = correlation(still)
     assert table["tau_attention_gradient"].isna().all()
-    assert "tau_attention_loo" not in table and "tau_gradient_loo" not in table
+    assert "tau_attention_loo" not in table
+    assert "tau_gradient_loo" not in table
     bare = correlation(replace(traces, gradient=None, leave_one_out=None))
     assert [*bare.filter(like="tau_")] == ["tau_attention_random"]
 

@@ -76,7 +76,8 @@ def test_the_weights_on_the_first_board_are_those_of_the_front_page():
         weight = dict(zip(words, traces.attention, strict=True))
         written = re.findall(r"(\w+) (0\.\d\d)", row)
         p = written.pop()
-        assert p == ("p", f"{traces.p[0]:.2f}") and written == [(word, f"{weight[word]:.2f}") for word, _ in written]
+        assert p == ("p", f"{traces.p[0]:.2f}")
+        assert written == [(word, f"{weight[word]:.2f}") for word, _ in written]
         assert max(weight, key=weight.get) == written[0][0]
 
 
@@ -142,7 +143,11 @@ def test_the_built_archive_opens_and_tells_no_finding():
     told = findings()
     with zipfile.ZipFile(BUILT) as box:
         assert box.testzip() is None
-        texts = {name: box.read(name).decode() for name in box.namelist() if name.endswith((".ipynb", ".html", ".md"))}
+        texts = {
+            name: box.read(name).decode()
+            for name in box.namelist()
+            if name.endswith((".ipynb", ".html", ".md"))
+        }
     assert {f"session-{number}/session-{number}.ipynb" for number in range(1, 6)} < texts.keys()
     assert not [(name, line) for name, text in texts.items() for line in told if line in text]
 
@@ -164,7 +169,9 @@ WITHOUT = ("torch", "spacy", "gensim", "distributed")
 def test_students_notebooks_run_from_top_to_bottom(students, tmp_path):
     """In one kernel, cleared between them, outside the repository; what trains a network cannot be imported there."""
     for name in WITHOUT:
-        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('{name} is not of the reading extra')\n")
+        (tmp_path / f"{name}.py").write_text(
+            f"raise ModuleNotFoundError('{name} is not of the reading extra')\n"
+        )
     whole = nbformat.v4.new_notebook()
     for notebook in students:
         whole.cells += [new_code_cell("%reset -f"), *notebook.cells]
@@ -211,7 +218,8 @@ PROJECTS = ROOT / "book" / "projects"
 def test_a_model_report_prints_what_it_shows(number, monkeypatch, capsys):
     monkeypatch.chdir(PROJECTS)
     brief = (PROJECTS / f"project-{number}.md").read_text()
-    assert "| good | passes | not yet |" in brief and "**Question.**" in brief
+    assert "| good | passes | not yet |" in brief
+    assert "**Question.**" in brief
     assert "generated" in brief, "it says which data are"
     report = (PROJECTS / f"project-{number}-report.md").read_text()
     names = {}
@@ -228,5 +236,6 @@ def test_the_first_projects_data_are_the_archives():
     assert len(same["seed"]) == 5
     runs = index.runs(corpus=list(rows.corpus.unique()), attention=["tanh", "uniform"], **same)
     merged = rows.merge(runs, on=["corpus", "seed", "attention"], suffixes=("", "_stored"))
-    assert len(merged) == len(rows) == len(runs) and np.allclose(merged.f1, merged.f1_1, atol=1e-4)
+    assert len(merged) == len(rows) == len(runs)
+    assert np.allclose(merged.f1, merged.f1_1, atol=1e-4)
     assert np.allclose(merged.auc, merged.auc_stored, atol=1e-4)

@@ -63,7 +63,9 @@ def test_bad_input_is_named():
 def test_median_and_maximum_over_the_trainings_of_documents_that_all_have():
     base = toy_traces((3, 4, 5, 6), 1)
     first, second, third = (distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4))
-    found = beside.per_instance([first, second.iloc[[3, 0, 1]], third])  # one lacks a document and has another order
+    found = beside.per_instance(
+        [first, second.iloc[[3, 0, 1]], third]
+    )  # one lacks a document and has another order
     values = np.stack([table["jsd"] for table in (first, second, third)])[:, found["doc_id"]]
     assert sorted(found["doc_id"]) == [0, 1, 3]
     np.testing.assert_allclose(found[["median", "max"]].T, [np.median(values, 0), values.max(0)])
@@ -74,5 +76,7 @@ def test_reading_off_a_curve():
     assert derived.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.2) == pytest.approx(0.1)
     assert derived.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.5) == pytest.approx(0.3)
     assert np.isnan(derived.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.6))
-    assert derived.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2)  # passes twice
+    assert derived.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx(
+        (0.2 + 0.3) / 2
+    )  # passes twice
     assert np.isnan(derived.tvd_at([0.2], [0.7], 0.3)), "one point is no line"

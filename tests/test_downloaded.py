@@ -54,7 +54,10 @@ def test_the_named_archive_or_that_of_a_clone_above_is_used(empty):
 def test_without_package_and_clone_one_clear_line(empty):
     status, _, told = run_in(empty)
     assert status != 0
-    assert told == "attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive"
+    assert (
+        told
+        == "attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive"
+    )
 
 
 def test_with_the_package_alone_one_clear_line(empty):
@@ -63,7 +66,8 @@ def test_with_the_package_alone_one_clear_line(empty):
         shutil.copytree(folder, empty / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     status, _, told = run_in(empty)
     last = told.splitlines()[-1]
-    assert status != 0 and "ATTN_ARCHIVE" in last
+    assert status != 0
+    assert "ATTN_ARCHIVE" in last
     assert last.startswith("attn_core.errors.AttnError: no data/archive found")
 
 

@@ -29,9 +29,10 @@ def visible_cells(page: str) -> list[tuple[str, str, bool]]:
     for cell in sources.read_source(page, ROOT).cells:
         if cell.cell_type == "markdown":
             title = [title, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
-            is_folded = [is_folded, *(edge == "start" for edge in re.findall(r"{solution-(start|end)}", cell.source))][
-                -1
-            ]
+            is_folded = [
+                is_folded,
+                *(edge == "start" for edge in re.findall(r"{solution-(start|end)}", cell.source)),
+            ][-1]
         elif not is_folded and not HIDDEN & set(cell.metadata.get("tags", [])):
             cells.append((title, cell.source, "parameters" in cell.metadata.get("tags", [])))
     return cells
@@ -101,7 +102,8 @@ def test_every_address_of_the_first_edition_leads_to_a_page():
     moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text())
     assert len(FIRST_EDITION.split()) == 46
     assert not [page for page in FIRST_EDITION.split() if page not in known and moved.get(page) not in known]
-    assert set(moved.values()) <= known and not set(moved) & known
+    assert set(moved.values()) <= known
+    assert not set(moved) & known
 
 
 def test_a_figure_is_text_of_the_page(displayed):
@@ -110,9 +112,14 @@ def test_a_figure_is_text_of_the_page(displayed):
     axes.plot([0, 1], [0, 1], color=figures.COLOURS["lstm"])
     figures.show(sheet, "name", "a <b>", "x & y", 'say "alt"')
     text = displayed[0].data
-    assert "a &lt;b&gt;" in text and "x &amp; y" in text and "say &quot;alt&quot;" in text
-    assert f"var(--attn-lstm, {figures.COLOURS['lstm']})" in text and 'id="fig-name"' in text
-    assert "\n\n" not in text and 'id="name-' in text and "font-family: var(--attn-font" in text
+    assert "a &lt;b&gt;" in text
+    assert "x &amp; y" in text
+    assert "say &quot;alt&quot;" in text
+    assert f"var(--attn-lstm, {figures.COLOURS['lstm']})" in text
+    assert 'id="fig-name"' in text
+    assert "\n\n" not in text
+    assert 'id="name-' in text
+    assert "font-family: var(--attn-font" in text
 
 
 FOLDS = """<!doctype html><link rel="icon" href="data:,"><article class="bd-article"><h1>Title</h1>
@@ -139,12 +146,15 @@ def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
     script = (ROOT / "book" / "_static" / "code.js").read_text()
     for name in ("one", "two"):
         (tmp_path / f"{name}.html").write_text(FOLDS.replace("SCRIPT", script))
-    (tmp_path / "plain.html").write_text("<article class='bd-article'><h1>No code</h1></article><script>" + script)
+    (tmp_path / "plain.html").write_text(
+        "<article class='bd-article'><h1>No code</h1></article><script>" + script
+    )
     chromium.open(tmp_path / "one.html")
     assert chromium.js(OPEN) == "false false false"
     chromium.key("Tab")
     chromium.key("Enter")
-    assert chromium.js(OPEN) == "true true false" and chromium.js("document.activeElement.textContent") == "Hide code"
+    assert chromium.js(OPEN) == "true true false"
+    assert chromium.js("document.activeElement.textContent") == "Hide code"
     chromium.key("Enter")
     assert chromium.js(OPEN) == "false false false"
     assert chromium.js("document.querySelector('.attn-code button').getAttribute('aria-pressed')") == "false"
@@ -154,7 +164,8 @@ def test_a_page_and_the_book_open_their_code(tmp_path, chromium):
     chromium.js("document.querySelector('.attn-code input').click()")
     assert opened(chromium, tmp_path / "one.html", "false false false") == "false false false"
     chromium.open(tmp_path / "plain.html")
-    assert chromium.js("document.querySelector('.attn-code') === null") and not chromium.errors
+    assert chromium.js("document.querySelector('.attn-code') === null")
+    assert not chromium.errors
 
 
 def test_a_reader_of_the_chain_meets_little_code():
@@ -165,5 +176,7 @@ def test_a_reader_of_the_chain_meets_little_code():
 
 
 def test_a_rounded_zero_has_no_sign():
-    assert words.number(-0.001, ".2f") == "0.00" and words.number(-0.02, ".2f") == "−0.02"
-    assert words.number(0.25, ".0%") == "25%" and words.number(-0.001, ".0%") == "0%"
+    assert words.number(-0.001, ".2f") == "0.00"
+    assert words.number(-0.02, ".2f") == "−0.02"
+    assert words.number(0.25, ".0%") == "25%"
+    assert words.number(-0.001, ".0%") == "0%"

@@ -90,7 +90,13 @@ WRONG = [
     ("serrano-41-ex-odds", {1, 2, 3}, "another number of parts"),
     *(
         ("jain-421-ex-bound", wrong, kind)
-        for wrong, kind in [(-0.38, "the sign"), (38, "per cent"), (0.76, "twice"), (0.548, "bits"), (0.39, "near")]
+        for wrong, kind in [
+            (-0.38, "the sign"),
+            (38, "per cent"),
+            (0.76, "twice"),
+            (0.548, "bits"),
+            (0.39, "near"),
+        ]
     ),
 ]
 
@@ -113,7 +119,9 @@ def test_brackets_may_be_left_out_and_an_answer_too(capsys):
     assert "nothing is entered" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("answer", [float("nan"), float("inf"), 10**400, [1, [2, 3]], [[1, 2], {"a": 3}], None])
+@pytest.mark.parametrize(
+    "answer", [float("nan"), float("inf"), 10**400, [1, [2, 3]], [[1, 2], {"a": 3}], None]
+)
 def test_an_answer_that_is_no_number_is_wrong_and_no_traceback(answer):
     assert not check("jain-prelim-ex-equal", answer)
 
@@ -126,7 +134,10 @@ def test_a_misspelt_label_is_refused():
 def test_every_answer_is_asserted_by_its_solution():
     texts = [solutions(path.read_text()).items() for path in PAGES.values()]
     asserted = {
-        label for text in texts for label, told in text if re.search(rf'assert .*check(?:ed)?\("{label}"', told)
+        label
+        for text in texts
+        for label, told in text
+        if re.search(rf'assert .*check(?:ed)?\("{label}"', told)
     }
     assert asserted == KEYS.keys()
 

@@ -39,7 +39,9 @@ def every_toy():
             traces = toy_traces(LENGTHS, seed=seed, classes=classes)
             yield traces
             yield with_zeros(traces)
-            yield replace(traces, bias=10 * traces.bias)  # the zero vector, and none at all, decide more often
+            yield replace(
+                traces, bias=10 * traces.bias
+            )  # the zero vector, and none at all, decide more often
 
 
 def by_hand() -> Traces:
@@ -49,7 +51,9 @@ def by_hand() -> Traces:
 
 def seed_of(purpose, numbers, wanted):
     """The first seed whose random numbers of the document are as wanted."""
-    drawn = (random.uniforms(seed, purpose, np.zeros(1, int), np.array([0, numbers]))[0] for seed in range(99))
+    drawn = (
+        random.uniforms(seed, purpose, np.zeros(1, int), np.array([0, numbers]))[0] for seed in range(99)
+    )
     return next(seed for seed, uniform in enumerate(drawn) if wanted(uniform))
 
 
@@ -57,11 +61,14 @@ def test_by_hand():
     row = removals(by_hand(), seed_of("removal", 3, lambda u: u[0] < u[1] < u[2])).iloc[0]
     # the last item first: logits 0.5 + (2 - 0.25) / 0.75, then 0.5 + 4, then the bias, all positive
     assert (row["removed_random"], row["removed_attention"], row["removed_optimum"]) == (NEVER, 1, 1)
-    assert row["mass_attention"] == pytest.approx(0.5, abs=1e-7) and np.isnan(row["mass_random"])
-    assert not row["zero_random"] and not row["zero_attention"]
+    assert row["mass_attention"] == pytest.approx(0.5, abs=1e-7)
+    assert np.isnan(row["mass_random"])
+    assert not row["zero_random"]
+    assert not row["zero_attention"]
     p = 1 / (1 + np.exp([-1.75, 1.0]))
     steps = curve(by_hand(), 0, "attention")
-    assert steps["position"].tolist() == [-1, 0, 1, 2] and steps["label"].tolist() == [1, 0, 0, 1]
+    assert steps["position"].tolist() == [-1, 0, 1, 2]
+    assert steps["label"].tolist() == [1, 0, 0, 1]
     np.testing.assert_allclose(steps["p"][:2], p, atol=1e-7)
     np.testing.assert_allclose(steps["mass"], [0, 0.5, 0.75, 1], atol=1e-7)
     one = single(by_hand(), seed_of("erased item", 1, lambda u: u[0] < 0.5)).iloc[0]
@@ -69,7 +76,8 @@ def test_by_hand():
     own, top, second = (np.array([q, 1 - q]) for q in (*p, other))
     assert one["delta_js rule=described"] == pytest.approx(jsd(own, top) - jsd(own, second), abs=1e-7)
     assert one["delta_alpha rule=described"] == pytest.approx(0.25, abs=1e-7)
-    assert one["flips_attention"] and not one["flips_r_attention rule=described"]
+    assert one["flips_attention"]
+    assert not one["flips_r_attention rule=described"]
 
 
 def test_removals_equal_one_forward_per_removal():
@@ -132,7 +140,9 @@ def test_of_equal_logits_the_first_class_counts(decided, smallest):
     """Two items of equal weight, of which one speaks for one of two classes: without it the logits are equal."""
     contribution = np.zeros((2, 2))
     contribution[0, decided] = 2.0
-    traces = replace(toy_traces((2,), classes=2), score=np.zeros(2), contribution=contribution, bias=np.zeros(2))
+    traces = replace(
+        toy_traces((2,), classes=2), score=np.zeros(2), contribution=contribution, bias=np.zeros(2)
+    )
     assert removals(traces, rankings=("optimum",))["removed_optimum"].tolist() == [smallest]
 
 
@@ -142,7 +152,8 @@ def test_a_document_is_removed_alike_in_any_company_be_it_of_3000_items_or_of_on
     for row in range(len(traces)):
         alone = document_table(traces.take([row]))
         pd.testing.assert_frame_equal(alone, whole.iloc[[row]].reset_index(drop=True), rtol=1e-12)
-    assert whole["n"].tolist() == traces.lengths.tolist() and np.isnan(whole["delta_js rule=coded"][2])
+    assert whole["n"].tolist() == traces.lengths.tolist()
+    assert np.isnan(whole["delta_js rule=coded"][2])
     assert summary_table(whole.iloc[[2]])["value"].notna().any()  # a set of one-item documents alone
 
 
@@ -155,7 +166,8 @@ def test_one_logit_is_two_classes():
     """A flip of a one-logit model is a change of sign."""
     traces = toy_traces((2, 5, 9, 13, 4))
     two = by_class(traces)
-    assert (two.contribution[:, 0] == 0).all() and (two.contribution[:, 1:] == traces.contribution).all()
+    assert (two.contribution[:, 0] == 0).all()
+    assert (two.contribution[:, 1:] == traces.contribution).all()
     pd.testing.assert_frame_equal(removals(traces), removals(two))
     shifted = replace(two, contribution=two.contribution + 4, bias=two.bias - 1)  # a constant for all classes
     assert (removals(shifted).filter(like="removed_") == removals(two).filter(like="removed_")).all(axis=None)

@@ -21,7 +21,8 @@ def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
             np.testing.assert_array_equal(flips, several & (removed[f"removed_{choice}"] == 1))
         same = table["same rule=coded"]
         assert (table["flips_r_attention rule=coded"][same] == table["flips_attention"][same]).all()
-        assert (table["delta_js rule=coded"][same] == 0).all() and not table["same rule=described"].any()
+        assert (table["delta_js rule=coded"][same] == 0).all()
+        assert not table["same rule=described"].any()
 
 
 def test_the_other_item_by_both_rules():
@@ -31,7 +32,8 @@ def test_the_other_item_by_both_rules():
         for top in range(n):
             tops, sizes, uniform = np.full(draws, top), np.full(draws, n), rng.random(draws)
             coded, described = (other_item(tops, sizes, uniform, rule) for rule in RULES)
-            assert set(coded) == set(range(1, n)) and set(described) == set(range(n)) - {top}
+            assert set(coded) == set(range(1, n))
+            assert set(described) == set(range(n)) - {top}
             assert (coded == top).mean() == pytest.approx(0 if top == 0 else 1 / (n - 1), abs=0.006)
             for r, rest in ((coded, n - 1), (described, n - 1)):
                 counts = np.bincount(r, minlength=n)
@@ -44,7 +46,8 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
     for choice in CHOICES:
         for rule in RULES:
             cells = two_by_two(table, choice, rule)
-            assert cells.pop("n") == 60 and sum(cells.values()) == pytest.approx(100)
+            assert cells.pop("n") == 60
+            assert sum(cells.values()) == pytest.approx(100)
     flags = pd.DataFrame({"flips_product": [1, 1, 0, 0], "flips_r_product rule=coded": [1, 0, 1, 0]})
     cells = dict.fromkeys(("both", "only_top", "only_random", "neither"), 25)
     assert two_by_two(flags, "product", "coded") == cells | {"n": 4}

@@ -18,7 +18,9 @@ def exercises(text: str) -> list[str]:
 
 def solutions(text: str) -> dict[str, str]:
     """Label -> text of the solution, of both forms (with cells and without), folded or not."""
-    gated = re.findall(r"^```\{solution-start\} ([\w-]+)\n(.*?)^```\{solution-end\}$", text, re.MULTILINE | re.DOTALL)
+    gated = re.findall(
+        r"^```\{solution-start\} ([\w-]+)\n(.*?)^```\{solution-end\}$", text, re.MULTILINE | re.DOTALL
+    )
     plain = re.findall(r"^```\{solution\} ([\w-]+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return dict(gated) | dict(plain)
 
@@ -43,6 +45,7 @@ def test_every_page_has_exercises_one_of_them_checked_by_code(path):
     labels, solved = exercises(text), solutions(text)
     assert len(labels) >= FEWEST, f"{path.name} has {len(labels)} exercises"
     assert len(re.findall(r"^\*(Easy|Medium|Hard)\.\* Hint: .+\n```$", text, re.MULTILINE)) == len(labels)
-    assert set(labels) == set(solved) and len(labels) == len(set(labels))
+    assert set(labels) == set(solved)
+    assert len(labels) == len(set(labels))
     assert all(":class: dropdown" in solution for solution in solved.values()), "solutions are folded"
     assert any(map(checked, solved.values())), f"{path.name}: no solution is checked by code"

@@ -66,7 +66,9 @@ def test_gradient_times_the_whole_input_is_zero_and_that_of_the_word_is_not(mode
     assert all(value.shape == (2, 5) for value in values.values())
     assert values["whole_input"].max() < 1e-6
     assert values["gradient_x_input"].max() > 0.01
-    scaled = opened(model, 3 * text.word + 2 * (text.embedded - text.word))  # the whole input three times as long
+    scaled = opened(
+        model, 3 * text.word + 2 * (text.embedded - text.word)
+    )  # the whole input three times as long
     assert torch.allclose(scaled.logit, text.logit, atol=1e-5)
 
 

@@ -98,7 +98,8 @@ def test_words_that_are_not_at_hand_are_told_in_a_line(monkeypatch, tmp_path):
 def test_texts_are_numbered_by_a_vocabulary():
     vocabulary = ("<pad>", "<unk>", "<s>", "</s>", "a", "film", "3")
     texts = encode(["A film, a film", "film 3"], vocabulary)
-    assert texts.words(0, vocabulary) == ["a", "film", "<unk>", "a", "film"] and texts.words(1, vocabulary) == [
+    assert texts.words(0, vocabulary) == ["a", "film", "<unk>", "a", "film"]
+    assert texts.words(1, vocabulary) == [
         "film",
         "3",
     ]
@@ -115,7 +116,8 @@ def test_a_heat_map_is_escaped_and_readable_without_colour():
     page = BeautifulSoup(heat_map(traces, 0, ["<bad>", "good"])._repr_html_(), "html.parser")
     assert page.b.text == f"predicted good ({traces.p[0]:.2f}), true <bad>: wrong"
     spans = page.find_all("span")
-    assert [span.contents[0].strip() for span in spans] == words and spans[0].text.endswith("90%")
+    assert [span.contents[0].strip() for span in spans] == words
+    assert spans[0].text.endswith("90%")
     lines = [float(re.search(r"border-bottom: ([\d.]+)px", span["style"])[1]) for span in spans]
     assert lines == sorted(lines, reverse=True)
     assert "true" not in heat_map(replace(traces, label=np.array([-1])), 0)
@@ -147,8 +149,11 @@ def test_an_unknown_encoder_is_traced_by_the_general_form():
     np.testing.assert_allclose(found.leave_one_out, known.leave_one_out, atol=2e-6)
     np.testing.assert_allclose(found.gradient, known.gradient, atol=2e-5)
     alone = forward(model, documents)
-    assert alone.gradient is None and alone.leave_one_out is None and np.allclose(alone.p, known.p, atol=1e-6)
-    assert model.encoder.embedding.weight is whole and model.encoder.embedding.num_embeddings == 30
+    assert alone.gradient is None
+    assert alone.leave_one_out is None
+    assert np.allclose(alone.p, known.p, atol=1e-6)
+    assert model.encoder.embedding.weight is whole
+    assert model.encoder.embedding.num_embeddings == 30
     model.encoder.embedding = torch.nn.Embedding(30, 300)  # which the encoder within never asks
     with refused("Foreign: it reads the words otherwise than by its `embedding`"):
         trace(model, documents)

@@ -54,7 +54,12 @@ def of_table(table) -> Prepared:
 
 
 def words(yes: str) -> pd.DataFrame:
-    texts = ["it was bad , he said", f"it was {yes} indeed , he said", "it was bad", f"so {yes} it was , they all said"]
+    texts = [
+        "it was bad , he said",
+        f"it was {yes} indeed , he said",
+        "it was bad",
+        f"so {yes} it was , they all said",
+    ]
     return pd.DataFrame({"text": texts * 10, "label": [0, 1] * 20})
 
 
@@ -65,8 +70,12 @@ def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
     for word in ("good", "fine"):
         words(word).to_csv(path, index=False)
         result = obtain(run, "auto")
-        assert result.source == "trained" and word in encode("mine").vocabulary
-        assert "the corpus 'mine' is registered without version=, so its runs are not kept" in capsys.readouterr().err
+        assert result.source == "trained"
+        assert word in encode("mine").vocabulary
+        assert (
+            "the corpus 'mine' is registered without version=, so its runs are not kept"
+            in capsys.readouterr().err
+        )
     assert not list((tmp_path / "cache").glob("arrays/*")) + list((tmp_path / "cache").glob("weights/*"))
     assert not store.cache_store().exists() or not store.keys(store.cache_store())
     guided = replace(run, attention="given", guide="own", base=run)
@@ -96,7 +105,8 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
 
     def check(word: str, times: int) -> None:
         for _ in range(2):
-            assert word in encode("mine").vocabulary and len(built) == times
+            assert word in encode("mine").vocabulary
+            assert len(built) == times
 
     words("good").to_parquet(file)
     register(plain, files=("train",), folder="mine", version="1")
@@ -146,9 +156,12 @@ def test_an_encoder_that_knows_nothing_scores_nothing():
     first = ran("encoder", AUTO)["gated"]
     assert first.record["accuracy"] > 0.9
     again = ran("encoder", AUTO, SECOND, nothing)["gated"]
-    assert again.source == "trained" and again.record["accuracy"] < 0.6 and again.key != first.key
+    assert again.source == "trained"
+    assert again.record["accuracy"] < 0.6
+    assert again.key != first.key
     without = ran("encoder", AUTO, NONE, nothing)["gated"]
-    assert without.source == "trained" and without.record["accuracy"] < 0.6
+    assert without.source == "trained"
+    assert without.record["accuracy"] < 0.6
     assert store.keys(store.cache_store()) == sorted([first.key, again.key])
 
 
@@ -159,7 +172,8 @@ def test_an_attention_of_ones_own():
 
     foreign.register_attention("sharp", Sharp, version="1")
     run = Run("planted", "average", "sharp", epochs=1, options=(("n_train", 100), ("n_test", 20)))
-    assert obtain(run).record["accuracy"] > 0 and obtain(run).source == "cache"
+    assert obtain(run).record["accuracy"] > 0
+    assert obtain(run).source == "cache"
     assert "sharp" not in Run("planted", "average").key
     with refused("unknown attention 'blunt'; known: tanh, dot, uniform, given, cls, sharp"):
         Run("planted", "average", "blunt")

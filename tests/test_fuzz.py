@@ -78,7 +78,9 @@ def run(*words) -> str:
     for stream in (out, err):
         stream.seek(0)
     told = err.read()
-    assert code in (0, 1, 2) and "Traceback" not in told and "--debug to see" not in told and len(told) < 4_000, told
+    assert (
+        code in (0, 1, 2) and "Traceback" not in told and "--debug to see" not in told and len(told) < 4_000
+    ), told
     lines = [line for line in told.splitlines() if line.startswith("attn_core: ")]
     assert code == 0 or len(lines) == 1 or "Usage" in told + out.read()
     return told
@@ -118,7 +120,15 @@ ODD = st.sampled_from(
 )
 VALUE = ODD | st.text(max_size=12).filter(lambda text: "\0" not in text and text != "--debug")  # which raises
 FIELDS = [field.name for field in fields(Run)]
-PAGES = ["one-model", "how-to-measure", "gallery", "teaching", "data-details", "jain/04-2-2-adversarial", "verdict"]
+PAGES = [
+    "one-model",
+    "how-to-measure",
+    "gallery",
+    "teaching",
+    "data-details",
+    "jain/04-2-2-adversarial",
+    "verdict",
+]
 
 
 @st.composite
@@ -135,7 +145,11 @@ def command_lines(draw):
     elif command == "execute":
         words += [pick(*PAGES, draw(VALUE))]
         for _ in range(draw(st.integers(0, 2))):
-            words += ["-p", pick("epsilon", "seed", "corpus", "sentence", "corpora", draw(VALUE)), draw(VALUE)]
+            words += [
+                "-p",
+                pick("epsilon", "seed", "corpus", "sentence", "corpora", draw(VALUE)),
+                draw(VALUE),
+            ]
     elif command == "numbers":
         words += [
             pick("single_state_agreement", "accuracy", "tau_attention_gradient", draw(VALUE)),
@@ -159,7 +173,9 @@ def test_command_lines(words):
 
 YAML = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | VALUE,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | VALUE, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | VALUE, inner, max_size=3)
+    ),
     max_leaves=6,
 )
 BLOCK = st.dictionaries(st.sampled_from(FIELDS) | VALUE, YAML, max_size=4)

@@ -42,14 +42,20 @@ def shown():
             "Attention": page["where"]["attention"],
             "Experiment": page["experiments"],
         }
-        yield page, PARTS.picker(page["folds"], {row: {key: key for key in keys} for row, keys in rows.items()})
+        yield (
+            page,
+            PARTS.picker(page["folds"], {row: {key: key for key in keys} for row, keys in rows.items()}),
+        )
 
 
 def test_the_picker_holds_every_stored_model(shown):
     page, text = shown
-    stored = newest(runs, family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"])
+    stored = newest(
+        runs, family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"]
+    )
     stored = {tuple(model) for model in stored[page["MODEL"]].to_numpy() if model[0] in page["shown"]}
-    assert set(page["models"]) == stored and len(stored) == 48
+    assert set(page["models"]) == stored
+    assert len(stored) == 48
     drawn = re.findall(r'<figure class="attn-fig \w+" id="gallery-(\w+)-(\w+)-(\w+)-(\w+)">', text)
     assert len(drawn) == len(set(drawn)) == 12 * 6 * 5
     names = json.loads(html.unescape(re.search(r'data-names="([^"]*)"', text)[1]))
@@ -69,7 +75,8 @@ def test_the_picker_holds_every_stored_model(shown):
 
 def test_without_the_script_folds_hold_all_figures(shown):
     folds = re.findall(r"<details><summary>(.*?)</summary>(.*?)</details>", shown[1], re.DOTALL)
-    assert len(folds) == 12 and all(fold.count("<figure") == 30 for _, fold in folds)
+    assert len(folds) == 12
+    assert all(fold.count("<figure") == 30 for _, fold in folds)
     assert "http" not in CODE, "no network"
 
 

@@ -25,7 +25,9 @@ def test_every_row_of_the_scorecard_is_what_it_was():
 def test_stored_traces_give_the_same_tables(key):
     found, golden = stored_tables(key), TABLES[key]
     for name, table in golden.items():
-        assert list(found[name]) == list(table) and len(found[name]["predicted"]) == len(table["predicted"]), name
+        assert list(found[name]) == list(table) and len(found[name]["predicted"]) == len(
+            table["predicted"]
+        ), name
         of = found[name].get("statistic", [""] * len(table["predicted"]))  # of a summary's rows
         for column, values in table.items():
             for at, pair in enumerate(zip(values, found[name][column], strict=True)):
@@ -46,5 +48,10 @@ def test_no_stored_run_has_changed():
 
 
 def test_a_changed_number_is_noticed():
-    assert alike(1.0, 1.0 + 1e-12) and alike(None, None) and alike("x", "x")
-    assert not alike(1.0, 1.1) and not alike(None, 0.0) and not alike(1.0, 1.0 + 1e-8) and not alike("x", "y")
+    assert alike(1.0, 1.0 + 1e-12)
+    assert alike(None, None)
+    assert alike("x", "x")
+    assert not alike(1.0, 1.1)
+    assert not alike(None, 0.0)
+    assert not alike(1.0, 1.0 + 1e-8)
+    assert not alike("x", "y")

@@ -37,7 +37,10 @@ def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, auc=None
             noise = rng.normal(size=len(seeds))
             noise = spread * (noise - noise.mean())
             area = (AUC | (auc or {})).get(source, 0.9)
-            rows += [(corpus, source, seed, seed, level + e, area + e) for seed, e in zip(seeds, noise, strict=True)]
+            rows += [
+                (corpus, source, seed, seed, level + e, area + e)
+                for seed, e in zip(seeds, noise, strict=True)
+            ]
     return pd.DataFrame(rows, columns=["corpus", "source", "seed", "base_seed", "f1", "auc"])
 
 
@@ -55,13 +58,18 @@ def test_differences_are_taken_within_seeds():
 
 
 def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
-    scores = scores_of().assign(base_seed=lambda rows: np.where(rows["source"] == "adversary", 10, rows["seed"]))
+    scores = scores_of().assign(
+        base_seed=lambda rows: np.where(rows["source"] == "adversary", 10, rows["seed"])
+    )
     scores.loc[scores["source"].isin(["uniform", "trained"]), "base_seed"] = -1
     found, before = (guides.differences(rows).set_index("contrast") for rows in (scores, scores_of()))
     row = found.loc["adversary − uniform"]
-    assert (row["n_seeds"], row["n_guides"], row["lies"]) == (5, 1, "") and np.isnan(row["holm"]) and row["high"] < 0
+    assert (row["n_seeds"], row["n_guides"], row["lies"]) == (5, 1, "")
+    assert np.isnan(row["holm"])
+    assert row["high"] < 0
     others = found.drop("adversary − uniform")
-    assert others["n_guides"].eq(5).all() and others["lies"].ne("").all()
+    assert others["n_guides"].eq(5).all()
+    assert others["lies"].ne("").all()
     smallest = others["p"].idxmin()
     assert others.loc[smallest, "holm"] == pytest.approx(min(others.loc[smallest, "p"] * len(others), 1))
     assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"

@@ -72,8 +72,10 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
     logits = context @ arrays["decoder.weight"].T + arrays["decoder.bias"]
     exact = read_guided(guided(), arrays, data, False, *bases_of(guided()))
     np.testing.assert_allclose(exact.logits, logits, atol=1e-4)
-    assert exact.gradient is None and exact.leave_one_out is None
-    assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
+    assert exact.gradient is None
+    assert exact.leave_one_out is None
+    assert obtain(guided()).source == "cache"
+    assert result.record["run"]["guide"] == "own"
 
 
 def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, stored, capsys):
@@ -122,7 +124,8 @@ def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_
 
 def test_swapped_takes_the_next_seed_in_the_test_alone(data):
     run = guided("swapped", base=tiny(2))
-    assert other_seed(tiny(2)) == tiny(10) and other_seed(tiny(10)) == tiny(50)
+    assert other_seed(tiny(2)) == tiny(10)
+    assert other_seed(tiny(10)) == tiny(50)
     for split, theirs in (("train", tiny(2)), ("dev", tiny(2)), ("test", tiny(10))):
         np.testing.assert_array_equal(scores_of(run, data, split), own_scores(theirs, data, split))
     with refused("swapped.*got 3"):

@@ -43,11 +43,15 @@ def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
     y = drop(x, rate, training=True)
     assert set(np.round(y.unique().numpy(), 5)) == {0.0, np.float32(round(1 / (1 - rate), 5))}
     dropped = (y == 0).float()
-    for share in (dropped.mean(), *(dropped.flatten()[place::4].mean() for place in range(4))):  # one draw serves four
+    for share in (
+        dropped.mean(),
+        *(dropped.flatten()[place::4].mean() for place in range(4)),
+    ):  # one draw serves four
         assert abs(float(share) - rate) < 0.012
     pairs = dropped.flatten()[:100_024].view(-1, 4)
     assert (torch.corrcoef(pairs.T) - torch.eye(4)).abs().max() < 0.03
-    assert drop(x, rate, training=False) is x and drop(x, 0.0, training=True) is x
+    assert drop(x, rate, training=False) is x
+    assert drop(x, 0.0, training=True) is x
 
 
 # The whole models
@@ -74,7 +78,8 @@ def test_initial_values_are_the_authors():
     for encoder, inputs in ((model.sentence.encoder, 200), (model.document.encoder, 100)):
         for end in ("l0", "l0_reverse"):
             entry, recurrent, none, bias = (
-                getattr(encoder.gru, f"{kind}_{end}") for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+                getattr(encoder.gru, f"{kind}_{end}")
+                for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
             )
             drawn.append((entry, 150 + inputs))
             torch.testing.assert_close(recurrent.T @ recurrent, torch.eye(50), atol=1e-5, rtol=0)
@@ -102,9 +107,11 @@ def test_trace_equals_its_plain_twin(name):
         left_out = plain.leave_one_out(model, document)
         expected = left_out if row in (0, 2, 3, 5, 6) else np.full(len(document), np.nan)
         np.testing.assert_allclose(traces.leave_one_out[own], expected, atol=1e-5)
-    assert np.abs(traces.gradient).max() > 0.01 and np.nanmax(np.abs(traces.leave_one_out)) > 0.01
+    assert np.abs(traces.gradient).max() > 0.01
+    assert np.nanmax(np.abs(traces.leave_one_out)) > 0.01
     np.testing.assert_allclose(traces.logits, run_model(model, documents), atol=1e-5)
-    assert np.array_equal(traces.bias, model.decoder.bias.detach().numpy()) and traces.readout is None
+    assert np.array_equal(traces.bias, model.decoder.bias.detach().numpy())
+    assert traces.readout is None
     assert (np.maximum.reduceat(traces.score, traces.offsets[:-1]) == 0).all()
 
 

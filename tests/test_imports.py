@@ -13,7 +13,9 @@ def test_contracts_on_imports_are_kept():
     """On this tree's packages, whether they are installed or not."""
     places = [str(ROOT), str(ROOT / "book"), *filter(None, [os.environ.get("PYTHONPATH")])]
     command = "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache"
-    told = python(*command, "--config", "pyproject.toml", folder=ROOT, PYTHONPATH=os.pathsep.join(places), NO_COLOR="1")
+    told = python(
+        *command, "--config", "pyproject.toml", folder=ROOT, PYTHONPATH=os.pathsep.join(places), NO_COLOR="1"
+    )
     assert "Contracts: 4 kept, 0 broken" in told
 
 

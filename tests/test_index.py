@@ -28,9 +28,13 @@ TAU = "tau_attention_gradient"
 
 
 def test_student_interval_by_hand():
-    row = over_seeds(pd.DataFrame({"corpus": "sst", "seed": [1, 2, 3], "value": [1.0, 2.0, 3.0]}), "corpus").iloc[0]
+    row = over_seeds(
+        pd.DataFrame({"corpus": "sst", "seed": [1, 2, 3], "value": [1.0, 2.0, 3.0]}), "corpus"
+    ).iloc[0]
     half = 4.302652729911275 / np.sqrt(3)  # t quantile 0.975 with 2 degrees of freedom
-    assert row[["mean", "n_seeds", "std", "low", "high"]].tolist() == pytest.approx([2, 3, 1, 2 - half, 2 + half])
+    assert row[["mean", "n_seeds", "std", "low", "high"]].tolist() == pytest.approx(
+        [2, 3, 1, 2 - half, 2 + half]
+    )
     assert over_seeds(pd.DataFrame({"value": [0.4, 0.6]}))[["low", "high"]].isna().all(axis=None)
 
 
@@ -45,7 +49,9 @@ def test_a_seed_that_stands_twice_is_an_error():
 
 
 def test_runs_that_lack_a_field_are_a_group_and_seeds_without_a_value_do_not_count():
-    rows = pd.DataFrame({"hidden": [8.0, 8.0, np.nan, np.nan], "seed": [1, 2, 1, 2], "value": [1.0, np.nan, 3.0, 5.0]})
+    rows = pd.DataFrame(
+        {"hidden": [8.0, 8.0, np.nan, np.nan], "seed": [1, 2, 1, 2], "value": [1.0, np.nan, 3.0, 5.0]}
+    )
     table = over_seeds(rows, "hidden")
     assert table["mean"].tolist() == [1, 4]
     assert table["n_seeds"].tolist() == [1, 2]
@@ -70,8 +76,11 @@ def test_sides_of_a_threshold(low, high, n_seeds, fewest, lies):
     """fewest 0: intervals that are not over seeds ask for none."""
     rows = pd.DataFrame({"low": [low], "high": [high], "n_seeds": [n_seeds]})
     given = {} if fewest == index.HEADLINE_SEEDS else {"fewest": fewest}
-    assert side(rows, 0.5, **given).tolist() == [lies] and side(rows, pd.Series([0.5]), **given).tolist() == [lies]
-    assert side(next(rows.itertuples()), 0.5, **given) == lies == side(rows.iloc[0], 0.5, **given), "or one row"
+    assert side(rows, 0.5, **given).tolist() == [lies]
+    assert side(rows, pd.Series([0.5]), **given).tolist() == [lies]
+    assert side(next(rows.itertuples()), 0.5, **given) == lies == side(rows.iloc[0], 0.5, **given), (
+        "or one row"
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,42 +129,59 @@ def few(stored):
 
 def test_fields_that_are_not_named_are_at_their_defaults(few):
     plain = first_runs(corpus="sst")
-    assert plain["seed"].tolist() == list(SEEDS[:3]) * 2 and plain["encoder"].tolist() == ["average"] * 3 + ["lstm"] * 3
-    assert set(plain["variant"]) == {""} and len(first_runs()) == 7
+    assert plain["seed"].tolist() == list(SEEDS[:3]) * 2
+    assert plain["encoder"].tolist() == ["average"] * 3 + ["lstm"] * 3
+    assert set(plain["variant"]) == {""}
+    assert len(first_runs()) == 7
     assert first_runs(corpus="sst", selection="test")["variant"].tolist() == ["selection=test"]
     assert first_runs(fraction=0.25)["variant"].tolist() == ["fraction=0.25"]
     assert first_runs(fraction=0.25, selection=["dev", "test"]).shape[0] == 2
-    assert set(first_runs(fraction="any")["fraction"]) == {1.0, 0.25} and len(first_runs(fraction="any")) == 8
+    assert set(first_runs(fraction="any")["fraction"]) == {1.0, 0.25}
+    assert len(first_runs(fraction="any")) == 8
     assert len(first_runs(seed=7)) == 1, "seeds outside the book's list are found by their seed alone"
     assert len(index.runs(variant="selection=test, fraction=0.25")) == 1
-    assert len(first_runs(key=few[0].key)) == 1 and first_runs(corpus="nothing").empty
+    assert len(first_runs(key=few[0].key)) == 1
+    assert first_runs(corpus="nothing").empty
     assert set(first_runs(corpus=["sst", "imdb"], encoder="lstm")["corpus"]) == {"sst", "imdb"}
-    assert first_runs(seed="10", corpus="imdb").equals(first_runs(seed=10, corpus="imdb")), "as a command line says it"
+    assert first_runs(seed="10", corpus="imdb").equals(first_runs(seed=10, corpus="imdb")), (
+        "as a command line says it"
+    )
 
 
 def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
     (adversary,) = first_runs(divergence=1e-3).to_dict("records")
-    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (Run("sst", rounding=1).key, 10, 0.3)
+    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (
+        Run("sst", rounding=1).key,
+        10,
+        0.3,
+    )
     (guided,) = first_runs(guide="own").to_dict("records")
     assert (guided["attention"], guided["base"]) == ("given", Run("sst").key)
 
 
 def test_numbers_by_hand(few):
     rows = first_numbers(TAU, "mean", corpus="sst", encoder="lstm")
-    assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51]) and rows["seed"].tolist() == list(SEEDS[:3])
-    assert {*index.NAMES, "key", "data", "variant", "n_train"} <= set(rows) and set(rows["data"]) == {"same"}
+    assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51])
+    assert rows["seed"].tolist() == list(SEEDS[:3])
+    assert {*index.NAMES, "key", "data", "variant", "n_train"} <= set(rows)
+    assert set(rows["data"]) == {"same"}
     per_class = first_numbers(TAU, "mean", predicted=["0", "1"], corpus="imdb")
-    assert dict(zip(per_class["predicted"], per_class["value"], strict=True)) == pytest.approx({"0": 0.3, "1": 0.2})
+    assert dict(zip(per_class["predicted"], per_class["value"], strict=True)) == pytest.approx(
+        {"0": 0.3, "1": 0.2}
+    )
     assert len(first_numbers(TAU, "mean", bin="any", corpus="imdb")) == 5
     assert set(first_numbers(TAU, corpus="imdb")["statistic"]) >= {"mean", "std", "q25", "n"}
-    assert first_numbers("accuracy", "value", corpus="sst", encoder="lstm")["value"].mean() == pytest.approx(0.8)
+    assert first_numbers("accuracy", "value", corpus="sst", encoder="lstm")["value"].mean() == pytest.approx(
+        0.8
+    )
     assert first_numbers(["jsd_beside"], divergence="any", guide="any")["value"].tolist() == [0.3]
     assert first_numbers(TAU, "mean", corpus="nothing").empty
 
 
 def test_stores_of_questions_have_tables(stored):
     stored([result_of("babi_1")])
-    assert first_runs()["auc"].isna().all() and first_numbers("accuracy")["value"].tolist() == [0.8]
+    assert first_runs()["auc"].isna().all()
+    assert first_numbers("accuracy")["value"].tolist() == [0.8]
 
 
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------
@@ -163,7 +189,9 @@ def test_stores_of_questions_have_tables(stored):
 
 def put(folder, result):
     """A run as the archive holds it."""
-    upkeep.merge(folder, result.record["run"]["corpus"], rows.tables(result.record, result.numbers), {result.key: None})
+    upkeep.merge(
+        folder, result.record["run"]["corpus"], rows.tables(result.record, result.numbers), {result.key: None}
+    )
     later(folder)
 
 
@@ -196,7 +224,8 @@ def test_runs_that_come_and_change_are_seen_at_once(folder):
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
     assert accuracies() == [0.8, 0.8, 0.5]
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.25}))
-    assert accuracies() == [0.8, 0.8, 0.25] and upkeep.faults(folder) == []
+    assert accuracies() == [0.8, 0.8, 0.25]
+    assert upkeep.faults(folder) == []
 
 
 def test_cached_runs_stand_beside_archived_ones_which_win(folder):
@@ -219,12 +248,14 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
 def test_what_a_reader_trained_has_numbers():
     """Those that take seconds, as soon as it is stored: without searching adversaries."""
     obtain(tiny())
-    row = index.numbers("single_state_agreement", "mean", source="cache", corpus="planted", variant="any").iloc[0]
+    row = index.numbers(
+        "single_state_agreement", "mean", source="cache", corpus="planted", variant="any"
+    ).iloc[0]
     traces = obtain(tiny()).traces
-    assert (
-        row["value"] == pytest.approx(single_state_agreement(traces)["single_state_agreement"].mean(), abs=1e-5)
-        and row["key"] == tiny().key
+    assert row["value"] == pytest.approx(
+        single_state_agreement(traces)["single_state_agreement"].mean(), abs=1e-5
     )
+    assert row["key"] == tiny().key
     measures = set(index.numbers("any", source="cache", variant="any")["measure"])
     assert {TAU, "median_change", "ceiling", "attention_invariant", "accuracy"} <= measures
     assert not any(name.startswith("jsd_") for name in measures)
@@ -239,7 +270,8 @@ def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_
     older = tables["runs"].drop_columns("tie")
     store.write(store.cache_store(), result.key, tables | {"runs": older})
     later(store.cache_store())
-    assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
+    assert accuracies() == [0.8, 0.8, 0.5]
+    assert set(first_runs()["tie"]) == {0.0}
 
 
 def test_without_any_run_one_line_says_so_and_a_store_of_nothing_has_tables(stored, monkeypatch):
@@ -267,10 +299,13 @@ def test_numbers_on_the_command_line(asked):
     sst = ("--where", "corpus=sst", "--where", "encoder=lstm")
     status, out, _ = asked(TAU, "mean", *sst, "--json")
     rows = pd.DataFrame(json.loads(out))
-    assert status == 0 and rows["seed"].tolist() == list(SEEDS[:3]) and set(rows["selection"]) == {"dev"}
+    assert status == 0
+    assert rows["seed"].tolist() == list(SEEDS[:3])
+    assert set(rows["selection"]) == {"dev"}
     assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51])
     (row,) = json.loads(asked(TAU, "mean", *sst, "--by", "corpus", "--json")[1])
-    assert (row["n_seeds"], row["mean"]) == (3, pytest.approx(0.5)) and row["low"] < row["mean"] < row["high"]
+    assert (row["n_seeds"], row["mean"]) == (3, pytest.approx(0.5))
+    assert row["low"] < row["mean"] < row["high"]
     assert TAU in {row["measure"] for row in json.loads(asked("--list", "--json")[1])}
 
 
@@ -287,20 +322,24 @@ def test_numbers_on_the_command_line(asked):
 )
 def test_what_cannot_be_answered_is_one_line(asked, words, told):
     status, out, lines = asked(*words)
-    assert (status, out, len(lines)) == (2, "", 1) and lines[0].startswith("attn_core: ") and told in lines[0]
+    assert (status, out, len(lines)) == (2, "", 1)
+    assert lines[0].startswith("attn_core: ")
+    assert told in lines[0]
 
 
 def test_a_parameter_stands_beside_its_measure():
     at = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "source": "archive"}
     rows = first_numbers("jsd_exact", "mean", epsilon=0.05, **at)
-    assert set(rows["parameter"]) == {"epsilon=0.05"} and set(rows["epsilon"]) == {0.05}
+    assert set(rows["parameter"]) == {"epsilon=0.05"}
+    assert set(rows["epsilon"]) == {0.05}
     in_full = first_numbers("jsd_exact epsilon=0.05", "mean", **at)
     pd.testing.assert_frame_equal(in_full, rows)
 
 
 def test_of_a_measure_with_and_without_parameters_those_without_are_meant():
     rows = first_numbers("single_state_agreement", "mean", corpus="sst", encoder="minilm", source="archive")
-    assert set(rows["parameter"]) == {""} and rows["epsilon"].isna().all()
+    assert set(rows["parameter"]) == {""}
+    assert rows["epsilon"].isna().all()
 
 
 @pytest.mark.parametrize(

@@ -103,14 +103,17 @@ def test_a_browser_runs_none_of_it(tmp_path, chromium):
     counts = []
     for name in ("mine", "harmless"):
         chromium.open(tmp_path / f"{name}.html")
-        chromium.js("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))")
+        chromium.js(
+            "document.querySelectorAll('*').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))"
+        )
         counts.append(
             chromium.wait(
                 "document.querySelectorAll('.attn-play button').length > 20 && "
                 "document.querySelectorAll('body *').length"
             )
         )
-        assert chromium.js("window.alive") is None and chromium.js("document.title") == ""
+        assert chromium.js("window.alive") is None
+        assert chromium.js("document.title") == ""
     assert counts[0] == counts[1]
 
 
@@ -121,23 +124,33 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
     text = "".join(STRINGS)
     monkeypatch.setattr(running.platform, "machine", lambda: " ".join(text.split()))
     monkeypatch.setattr(running, "git", lambda *_: "`")
-    path = running.execute("tiny", {"text": text, "many": STRINGS}, sources.executed(tmp_path, "tiny"), tmp_path)
+    path = running.execute(
+        "tiny", {"text": text, "many": STRINGS}, sources.executed(tmp_path, "tiny"), tmp_path
+    )
     cells = nbformat.read(path, 4).cells
     (given,) = sources.codes(cells, "injected-parameters")
     assert [ast.literal_eval(line.value) for line in ast.parse(given.source).body] == [text, STRINGS]
     box = cells[0].source
-    assert not list(tmp_path.rglob("alive")) and box.count("<div") == 1 and not {"{", "`", "$"} & set(box)
+    assert not list(tmp_path.rglob("alive"))
+    assert box.count("<div") == 1
+    assert not {"{", "`", "$"} & set(box)
     build.write_status(tmp_path)
     status = (tmp_path / "book" / "status.md").read_text()
     (row,) = (line for line in status.splitlines() if line.startswith("| {doc}"))
-    assert row.count("`") == 8 and "<" not in row.rpartition("`")[2]
+    assert row.count("`") == 8
+    assert "<" not in row.rpartition("`")[2]
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it")
+@pytest.mark.skipif(
+    not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it"
+)
 def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path, chromium):
     made = rendering.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
     article = BeautifulSoup(made.read_text(), "html.parser").find("article")
-    assert not article.select("iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]")
+    assert not article.select(
+        "iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]"
+    )
     chromium.open(made)
-    assert chromium.js("window.alive") is None and not chromium.errors
+    assert chromium.js("window.alive") is None
+    assert not chromium.errors

@@ -68,7 +68,9 @@ def file(name: str, content: str | bytes):
 
     def put(place: Path) -> None:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode(errors="surrogateescape"))
+        (place / name).write_bytes(
+            content if isinstance(content, bytes) else content.encode(errors="surrogateescape")
+        )
 
     return put
 
@@ -141,13 +143,28 @@ GRIDS = {  # a grid file -> what the line says
 OWN_SST = {  # what is wrong with the user's own files -> the damage, and what the line says
     "no set": (no_damage, "and has no folder 'sst'"),
     "no folder": (lambda place: (place / "data").rmdir(), "data, which is no folder"),
-    "a part is missing": (lambda place: (sst_folder(place) / "dev.parquet").unlink(), "dev.parquet is missing: corpus"),
-    "label 0.5": (sst_with(label=[0, 0.5] * 4), "the label of row 1 is '0.5'; known: negative, positive or 0 to 1"),
-    "label NaN": (sst_with(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: negative, positive"),
-    "one class": (sst_with(label=[1] * 8), "split 'train': all documents that are left are of one class (positive)"),
+    "a part is missing": (
+        lambda place: (sst_folder(place) / "dev.parquet").unlink(),
+        "dev.parquet is missing: corpus",
+    ),
+    "label 0.5": (
+        sst_with(label=[0, 0.5] * 4),
+        "the label of row 1 is '0.5'; known: negative, positive or 0 to 1",
+    ),
+    "label NaN": (
+        sst_with(label=[0, 1, None, 1] * 2),
+        "the label of row 2 is 'nan'; known: negative, positive",
+    ),
+    "one class": (
+        sst_with(label=[1] * 8),
+        "split 'train': all documents that are left are of one class (positive)",
+    ),
     "text NaN": (sst_with(text=["a", None] * 4), "column 'text' of row 1 holds"),
     "text is a number": (sst_with(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
-    "only empty texts": (instead(text=["", " "], label=[0, 1]), "split 'train': none of the 2 documents passes"),
+    "only empty texts": (
+        instead(text=["", " "], label=[0, 1]),
+        "split 'train': none of the 2 documents passes",
+    ),
     "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
     "no rows": (instead(text=[], label=[]), "holds no rows"),
     "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
@@ -159,8 +176,16 @@ OTHERS = {
         file("words.vec", f"good{' 0.1' * 299} nan\n"),
         "words.vec, line 1: the vector of 'good' holds NaN",
     ),
-    "vectors too short": (f"{PLANTED} --vectors words.vec", file("words.vec", "word 0.1 0.2\nnext 0.1\n"), "words.vec"),
-    "vectors of bytes": (f"{PLANTED} --vectors words.vec", file("words.vec", b"\xff 1 2\n"), "words.vec, line 1"),
+    "vectors too short": (
+        f"{PLANTED} --vectors words.vec",
+        file("words.vec", "word 0.1 0.2\nnext 0.1\n"),
+        "words.vec",
+    ),
+    "vectors of bytes": (
+        f"{PLANTED} --vectors words.vec",
+        file("words.vec", b"\xff 1 2\n"),
+        "words.vec, line 1",
+    ),
     "cache is no folder": (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
     "broken record": ("archive list", broken_record, "the record of toy in"),
     "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
@@ -168,19 +193,31 @@ OTHERS = {
     "grid is a folder": ("sweep data", no_damage, "no grid"),
     "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
     **{
-        at: (f"sweep grid.yml --scheduler {at}", grid("- corpus: planted"), f"no Dask scheduler answers at '{at}'")
+        at: (
+            f"sweep grid.yml --scheduler {at}",
+            grid("- corpus: planted"),
+            f"no Dask scheduler answers at '{at}'",
+        )
         for at in ("127.0.0.1:9", "no/address")
     },
     "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
     "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
-    "misspelt parameter": ("execute jain/04-2-2-adversarial -p epsilom 0.1", no_damage, "did you mean 'epsilon'"),
+    "misspelt parameter": (
+        "execute jain/04-2-2-adversarial -p epsilom 0.1",
+        no_damage,
+        "did you mean 'epsilon'",
+    ),
     "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
     "a value twice": (
         "execute one-model -p epsilon 0.1 -p epsilon=0.2",
         no_damage,
         "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
     ),
-    "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora: Input should be 'sst', 'imdb'"),
+    "not taken": (
+        "execute gallery -p corpora <script>",
+        no_damage,
+        "parameter corpora: Input should be 'sst', 'imdb'",
+    ),
     "where": ("numbers single_state_agreement mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
     "no word": ("read ... -- !!", no_damage, "holds no word"),
     "emoji": ("read 🎬", no_damage, "holds no word"),
@@ -215,7 +252,10 @@ NAMES_AND_FILES = {  # words -> what lies there, and what the line says; {place}
     ("sweep", "/dev/zero"): (no_damage, "no grid file /dev/zero"),
     ("sweep", "grid.yml"): (pipe, "no grid file grid.yml"),
     ("sweep", "grid.yml", "--dry-run"): (large, "of at most 10,000,000 bytes"),
-    ("run", "--corpus", "planted", "--vectors", "/dev/zero"): (no_damage, "unknown vectors '/dev/zero': no file"),
+    ("run", "--corpus", "planted", "--vectors", "/dev/zero"): (
+        no_damage,
+        "unknown vectors '/dev/zero': no file",
+    ),
 }
 
 CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
@@ -266,7 +306,8 @@ def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch
     before = written(place)
     code, _, lines = spoken(called, command)
     assert code == 2 and len(lines) == 1 and len(lines[0]) < 1_000, lines
-    assert lines[0].startswith("attn_core: ") and expected in lines[0]
+    assert lines[0].startswith("attn_core: ")
+    assert expected in lines[0]
     assert written(place) == before, "a refused command left files behind"
 
 
@@ -280,17 +321,24 @@ def test_a_device_that_is_not_there(device, place, monkeypatch, called):
 
 def test_an_unknown_option_is_one_refusal(called):
     code, _, lines = spoken(called, "run --corpis sst")
-    assert code == 2 and "--corpis" in str(lines) and len(lines) < 8
+    assert code == 2
+    assert "--corpis" in str(lines)
+    assert len(lines) < 8
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("a\nb" * 500), RecursionError(), MemoryError()])
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), RuntimeError("a\nb" * 500), RecursionError(), MemoryError()]
+)
 def test_what_nobody_foresaw_is_one_line(error, monkeypatch, called):
     def fails(*_):
         raise error
 
     monkeypatch.setattr("attn_lab.runs.sentence.read_sentence", fails)
     code, _, (line,) = spoken(called, "read a film")
-    assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 800
+    assert code == 1
+    assert f"attn_core: {type(error).__name__}" in line
+    assert "--debug" in line
+    assert len(line) < 800
     monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])
     with pytest.raises(type(error)):
         main()
@@ -307,9 +355,13 @@ class Full(io.FileIO):
 @pytest.mark.parametrize("whole", [0, 2], ids=["weights", "run"])
 def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, called):
     room, opened = iter([True] * whole), os.fdopen
-    monkeypatch.setattr(os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w"))
+    monkeypatch.setattr(
+        os, "fdopen", lambda handle, mode: opened(handle, mode) if next(room, 0) else Full(handle, "w")
+    )
     code, _, lines = spoken(called, f"{PLANTED} --set options.n_train=60")
-    assert code in (1, 2) and "No space left" in lines[-1] and "make room" in lines[-1]
+    assert code in (1, 2)
+    assert "No space left" in lines[-1]
+    assert "make room" in lines[-1]
     left = [Path(path) for path in written(place)]
     assert not [path for path in left if "@" in path.name or path.parent.name == "runs"]
 
@@ -354,12 +406,16 @@ def test_an_empty_key_is_no_key(called):
 )
 def test_odd_texts_have_clear_answers(text, said, called):
     code, out, lines = spoken(called, f"read {text}")
-    assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
+    assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[
+        :600
+    ]
     assert max(map(len, out.splitlines())) < 200
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["read", "a café, so fine"], ["run", "--corpus", "ü"]], ids=["read", "run"])
+@pytest.mark.parametrize(
+    "words", [["read", "a café, so fine"], ["run", "--corpus", "ü"]], ids=["read", "run"]
+)
 def test_a_console_of_ascii_alone(words, tmp_path):
     environment = {
         **os.environ,
@@ -377,33 +433,42 @@ def test_a_console_of_ascii_alone(words, tmp_path):
     )
     told = (done.stdout + done.stderr).decode("ascii")
     assert done.returncode == (2 if words[0] == "run" else 0), told
-    assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)
+    assert "Traceback" not in told
+    assert words[0] != "read" or r"caf\xe9" in told
 
 
 # ---- the third round -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE"])
-@pytest.mark.parametrize("address", ["s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x"])
+@pytest.mark.parametrize(
+    "address", ["s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x"]
+)
 def test_an_address_is_no_folder(variable, address, place, monkeypatch, called):
     """Refused before anything is trained, and no folder 's3:' appears."""
     monkeypatch.setenv(variable, address)
     command = ["archive", "list"] if variable == "ATTN_ARCHIVE" else ["run", "--corpus", "planted"]
     code, _, (line,) = called(*command)
-    assert code == 2 and f"{variable} is '{address}', which is no folder of this machine" in line
+    assert code == 2
+    assert f"{variable} is '{address}', which is no folder of this machine" in line
     assert not written(place)
 
 
 @pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE", "ATTN_MINILM"])
 def test_a_folder_is_settled_once(variable, place, monkeypatch):
     """Relative or from home: a process that is started in another folder gets the absolute path."""
-    for value, expected in (("here", place / "here"), ("~/there", place / "there"), ("./a/../here", place / "here")):
+    for value, expected in (
+        ("here", place / "here"),
+        ("~/there", place / "there"),
+        ("./a/../here", place / "here"),
+    ):
         monkeypatch.setenv(variable, value)
         monkeypatch.setenv("HOME", str(place))
         monkeypatch.chdir(place)
         assert files.folder_of(variable) == expected
         monkeypatch.chdir("/")
-        assert files.folder_of(variable) == expected and os.environ[variable] == str(expected)
+        assert files.folder_of(variable) == expected
+        assert os.environ[variable] == str(expected)
 
 
 STRANGERS = {
@@ -427,7 +492,8 @@ def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, called):
         before = written(tmp_path)
         if kind != "runs of another kind":
             code, _, (line,) = called("archive", "seal")
-            assert code == 2 and "is no archive of runs; nothing is written there" in line
+            assert code == 2
+            assert "is no archive of runs; nothing is written there" in line
         assert written(tmp_path) == before
 
 
@@ -462,13 +528,16 @@ DOCUMENTS = {  # field -> values, and what the line says
 LISTED = [(field, values, told) for field, cases in DOCUMENTS.items() for values, told in cases]
 
 
-@pytest.mark.parametrize(("field", "values", "told"), LISTED, ids=[f"{case[0]} {n}" for n, case in enumerate(LISTED)])
+@pytest.mark.parametrize(
+    ("field", "values", "told"), LISTED, ids=[f"{case[0]} {n}" for n, case in enumerate(LISTED)]
+)
 def test_what_is_no_document_is_refused_in_one_line(field, values, told):
     if isinstance(values, list):
         values = np.array(values)
     with refused() as error:
         trace(MODEL, replace(TEXTS, **{field: values}))
-    assert told in str(error.value) and len(str(error.value)) < 300
+    assert told in str(error.value)
+    assert len(str(error.value)) < 300
 
 
 def test_lists_and_tensors_are_taken():
@@ -482,7 +551,9 @@ def test_lists_and_tensors_are_taken():
         trace(model, replace(TEXTS, labels=np.array([0, 3, 1])))
 
 
-@pytest.mark.parametrize(("lengths", "told"), [([5, 0, 3], "document 101 has no words"), ([], "holds no documents")])
+@pytest.mark.parametrize(
+    ("lengths", "told"), [([5, 0, 3], "document 101 has no words"), ([], "holds no documents")]
+)
 def test_texts_without_words_and_none_at_all_are_refused(lengths, told):
     with refused(told):
         trace(MODEL, random_documents(lengths, 30))
@@ -527,7 +598,9 @@ def test_a_small_packed_table_that_grows_without_end_is_one_line(name, place, mo
     with monkeypatch.context() as lower:
         lower.setattr(official, "ALWAYS_UNPACKED", 10**6)
         with refused(f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
-            vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(place / name, ["text"])
+            vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(
+                place / name, ["text"]
+            )
     if name == "lines.csv.gz":
         assert len(read_table(place / name, ["text"])) == 150_000
 
@@ -564,7 +637,11 @@ def shell(command: str, place: Path) -> subprocess.CompletedProcess:
 @pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
 @pytest.mark.parametrize(
     "command",
-    ["attn_core corpora | head -1", "attn_core numbers single_state_agreement mean | head -1", "attn_core corpora >&-"],
+    [
+        "attn_core corpora | head -1",
+        "attn_core numbers single_state_agreement mean | head -1",
+        "attn_core corpora >&-",
+    ],
 )
 def test_a_closed_output_is_no_traceback(command, place):
     assert not shell(command, place).stderr
@@ -573,8 +650,8 @@ def test_a_closed_output_is_no_traceback(command, place):
 @pytest.mark.slow
 @pytest.mark.skipif("ATTN_FAULTS" not in os.environ, reason="make test-faults")
 def test_few_open_files_are_enough(place):
-    grid("- {corpus: planted, encoder: average, epochs: 1, seed: [1, 2], options: [[[n_train, 60], [n_test, 20]]]}")(
-        place
-    )
+    grid(
+        "- {corpus: planted, encoder: average, epochs: 1, seed: [1, 2], options: [[[n_train, 60], [n_test, 20]]]}"
+    )(place)
     done = shell("ulimit -n 64; attn_core sweep grid.yml --jobs 2", place)
     assert done.returncode == 0 and "2 runs, 0 failed" in done.stdout, done.stderr[-800:]

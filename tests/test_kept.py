@@ -58,7 +58,9 @@ def arrays_made(_again: bool = False) -> list:
 
 
 def store_table() -> None:
-    files.keep(files.cache_folder() / "tables" / "sst" / "train.parquet", partial(TABLE.to_parquet, index=False))
+    files.keep(
+        files.cache_folder() / "tables" / "sst" / "train.parquet", partial(TABLE.to_parquet, index=False)
+    )
 
 
 def read_table() -> list:

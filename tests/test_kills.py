@@ -107,7 +107,9 @@ class Command:
             shutil.copytree(html, self.place / "_build" / "html")
             shutil.copytree(ROOT / "notebooks", self.place / "notebooks")
         if kind == "course":
-            unneeded = shutil.ignore_patterns("data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*")
+            unneeded = shutil.ignore_patterns(
+                "data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*"
+            )
             shutil.copytree(ROOT, self.place, ignore=unneeded, dirs_exist_ok=True)
             removed = self.place / "build" / "lib" / "attn_book" / "removed.py"  # of an earlier wheel
             removed.parent.mkdir(parents=True)
@@ -129,7 +131,12 @@ class Command:
     def start(self) -> subprocess.Popen:
         with (self.place / "log").open("w") as log:
             return subprocess.Popen(
-                self.words(), cwd=self.place, env=self.environment, stdout=log, stderr=log, start_new_session=True
+                self.words(),
+                cwd=self.place,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def finish(self) -> None:
@@ -141,7 +148,10 @@ class Command:
         processes = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get("TRIAL") == str(self.place) and process.status() != psutil.STATUS_ZOMBIE:
+                if (
+                    process.environ().get("TRIAL") == str(self.place)
+                    and process.status() != psutil.STATUS_ZOMBIE
+                ):
                     processes.append(process)
             except psutil.Error:
                 continue
@@ -165,7 +175,8 @@ class Command:
             published = self.place / "_build" / "published"
             students = members_of(teach / "teach" / "course-students.zip")
             (wheel,) = [content for name, content in students.items() if name.endswith(".whl")]
-            assert "attn_book/exercises.py" in wheel and "attn_book/removed.py" not in wheel
+            assert "attn_book/exercises.py" in wheel
+            assert "attn_book/removed.py" not in wheel
             return [
                 students,
                 members_of(teach / "teach" / "course-kit.zip"),
@@ -204,7 +215,8 @@ def test_sigkill_at_any_moment(kind, tmp_path):
             time.sleep(0.1)
         assert not orphans, orphans
     killed.finish()
-    assert killed.result() == right and right
+    assert killed.result() == right
+    assert right
     assert not killed.left()
     for command in (whole, killed):
         shutil.rmtree(command.temporary)
@@ -224,4 +236,5 @@ def test_two_sweeps_a_book_and_a_page_at_once(tmp_path):
         assert not command.left()
         shutil.rmtree(command.temporary)
         shutil.rmtree(reference.temporary)
-    assert len(commands[0].result()) == 4 and TINY
+    assert len(commands[0].result()) == 4
+    assert TINY

@@ -27,9 +27,14 @@ def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
     assert all(one.summary and len(one.text) > 40 for one in page.select("details"))
     assert not re.search(r"{glue|{doc|attn-instructor", str(page))
     links = {one["href"] for one in page.select("a:not(.foot a)")}
-    assert links and all((TEACH / link).resolve().is_file() for link in links)
-    assert page.html["lang"] == "en" and all(one.select("h1, h2") for one in page.select("section")), "headings"
-    assert len(page.select("aside.notes[hidden]")) == len(page.select("ol > li")), "notes for each row, till asked for"
+    assert links
+    assert all((TEACH / link).resolve().is_file() for link in links)
+    assert page.html["lang"] == "en" and all(one.select("h1, h2") for one in page.select("section")), (
+        "headings"
+    )
+    assert len(page.select("aside.notes[hidden]")) == len(page.select("ol > li")), (
+        "notes for each row, till asked for"
+    )
 
 
 @built
@@ -38,16 +43,20 @@ def test_students_slides_show_the_same_without_findings_and_notes(number):
     page = soup(f"session-{number}-students.html")
     whole = soup(f"session-{number}.html")
     assert len(page.select("figure")) == len(whole.select("figure"))
-    assert not page.select("details, .notes, .attn-fig-title, figcaption") and "What was found" not in page.text
+    assert not page.select("details, .notes, .attn-fig-title, figcaption")
+    assert "What was found" not in page.text
     hidden = [one.text for one in whole.select("details .lead, .notes pre")]
-    assert hidden and not [text for text in hidden if text in str(page)]
+    assert hidden
+    assert not [text for text in hidden if text in str(page)]
 
 
 @built
 def test_the_handouts_have_the_verdicts_claims_without_answers():
     empty = soup("handouts.html").select_one(".wide table")
     page = BeautifulSoup((TEACH.parent / "verdict.html").read_text(), "html.parser")
-    assert [head.text for head in empty.select("th")] == [head.text for head in page.select(".attn-claims th")]
+    assert [head.text for head in empty.select("th")] == [
+        head.text for head in page.select(".attn-claims th")
+    ]
     assert len(empty.select("tbody td")) == len(page.select(".attn-claims .claim td"))
     assert not "".join(cell.text for cell in empty.select("tbody td"))
     assert len(soup("handouts.html").select("ol > li")) == 10
@@ -77,7 +86,9 @@ def test_arrows_turn_the_slides_and_a_phone_holds_them(chromium):
     assert chromium.js("document.documentElement.scrollWidth") <= 390
     top = "Math.round(document.querySelectorAll('section')[1].getBoundingClientRect().top)"
     assert chromium.js(top) > 100
-    chromium.js("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))")
+    chromium.js(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
+    )
     assert abs(chromium.js(top)) <= 1
     assert chromium.js("location.hash") == "#s2", "a slide has an address"
     assert chromium.js("document.querySelector('#s2 .foot a').textContent").startswith("2 / ")

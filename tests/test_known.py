@@ -25,9 +25,11 @@ def test_the_weight_lies_on_the_contribution_farthest_from_the_mean(classes):
     for _, _, weights, c in documents(found):
         c = c - c.mean(axis=1, keepdims=True) if classes > 1 else c
         far = ((c - c.mean(axis=0)) ** 2).sum(axis=1).argmax()
-        assert weights.argmax() == far and weights[far] == pytest.approx(0.9 if len(c) > 1 else 1)
+        assert weights.argmax() == far
+        assert weights[far] == pytest.approx(0.9 if len(c) > 1 else 1)
         assert len(c) == 1 or np.ptp(np.delete(weights, far)) < 1e-12
-    assert found.gradient is None and found.leave_one_out is None
+    assert found.gradient is None
+    assert found.leave_one_out is None
     again = maximal_leverage(found)  # what a model attends to does not enter
     assert np.allclose(again.attention, maximal_leverage(traces).attention)
 
@@ -84,9 +86,12 @@ def test_every_test_of_a_text_is_larger_where_attention_does_better():
     assert (value["adversaries"] == -exact(traces, 0.05).jsd_exact).all()
     steps = removals(traces)
     for d, n in enumerate(traces.lengths):
-        gone = [n + 1 if (k := steps[f"removed_{name}"][d]) == NEVER else k for name in ("gradient", "attention")]
+        gone = [
+            n + 1 if (k := steps[f"removed_{name}"][d]) == NEVER else k for name in ("gradient", "attention")
+        ]
         assert value["order"][d] == pytest.approx((gone[0] - gone[1]) / n)
-    assert set(GOOD) == {"leverage", "decision", "deletion"} and not np.isnan(value["names"]).any()
+    assert set(GOOD) == {"leverage", "decision", "deletion"}
+    assert not np.isnan(value["names"]).any()
 
 
 @pytest.mark.parametrize("classes", [1, 3])
@@ -96,8 +101,11 @@ def test_the_expectation_over_r_is_the_mean_over_every_other_item(classes):
     several, n = traces.lengths > 1, traces.lengths
     top = np.array([weights.argmax() for _, _, weights, _ in documents(traces)])
     flips = np.zeros((200, len(traces)))
-    for k, uniform in enumerate((np.arange(200) + 0.5) / 200):  # 'described': every other item, about equally often
+    for k, uniform in enumerate(
+        (np.arange(200) + 0.5) / 200
+    ):  # 'described': every other item, about equally often
         r = other_item(top, n, np.full(len(traces), uniform), "described")
         flips[k] = decisions(logits_without(traces, traces.offsets[:-1] + r)) != decisions(traces.logits)
-    assert np.isnan(found[~several]).all() and (found[several] > 0).any()
+    assert np.isnan(found[~several]).all()
+    assert (found[several] > 0).any()
     assert np.allclose(found[several], flips.mean(axis=0)[several], atol=0.01)

@@ -43,7 +43,9 @@ def test_networks_of_items():
 def test_files_and_their_names(tmp_path):
     """Half of the names by a pattern with a group, one weight left out."""
     model = random_model("lstm", "tanh", 30, width=6, hidden=3)
-    theirs = {name.replace("encoder.", "enc."): array for name, array in ARRAYS.items()} | {"step": np.zeros(1)}
+    theirs = {name.replace("encoder.", "enc."): array for name, array in ARRAYS.items()} | {
+        "step": np.zeros(1)
+    }
     names = {r"enc\.(.*)": r"encoder.\1", "step": None}
     np.savez(tmp_path / "a.npz", **theirs)
     save_file(theirs, tmp_path / "a.safetensors")
@@ -81,18 +83,36 @@ def at(place, value):
     ("arrays", "message"),
     [
         (put("attention.v.weight", at((0, 1), np.nan)), "attention.v.weight in float32 must be finite"),
-        (put("attention.v.weight", lambda array: torch.full((1, 3), 1e39, dtype=torch.float64)), "must be finite"),
-        (put("decoder.bias", lambda array: 10**30 * array.astype("O")), "decoder.bias holds object, not numbers"),
+        (
+            put("attention.v.weight", lambda array: torch.full((1, 3), 1e39, dtype=torch.float64)),
+            "must be finite",
+        ),
+        (
+            put("decoder.bias", lambda array: 10**30 * array.astype("O")),
+            "decoder.bias holds object, not numbers",
+        ),
         (put("encoder.embedding.weight", at((7, 0), np.nan)), "table of word vectors, must be finite"),
-        (put("encoder.embedding.weight", at((0, 2), 1)), "row 0 of encoder.embedding.weight, the vector of pads"),
+        (
+            put("encoder.embedding.weight", at((0, 2), 1)),
+            "row 0 of encoder.embedding.weight, the vector of pads",
+        ),
         (put("encoder.embedding.weight", np.ravel), "table of word vectors, must have the shape"),
-        (put("attention.project.weight", np.transpose), r"mismatch for attention.project.weight.*\[6, 3\].*\[3, 6\]"),
+        (
+            put("attention.project.weight", np.transpose),
+            r"mismatch for attention.project.weight.*\[6, 3\].*\[3, 6\]",
+        ),
         (put("decoder.weight", lambda array: array.astype(str)), "decoder.weight holds <U32, not numbers"),
-        (put("decoder.bias", lambda array: np.ma.masked_array(array, array > -9)), "holds masked float32, not numbers"),
+        (
+            put("decoder.bias", lambda array: np.ma.masked_array(array, array > -9)),
+            "holds masked float32, not numbers",
+        ),
         (put("decoder.bias", lambda array: array.astype(complex)), "holds complex128, not numbers"),
         (put("decoder.bias", lambda _: None), "not numbers"),
         ({**ARRAYS, "extra": np.zeros(2)}, "classifier: .*Unexpected key.*extra"),
-        ({name: ARRAYS[name] for name in ARRAYS if name != "decoder.bias"}, "classifier: .*Missing key.*decoder.bias"),
+        (
+            {name: ARRAYS[name] for name in ARRAYS if name != "decoder.bias"},
+            "classifier: .*Missing key.*decoder.bias",
+        ),
         ({}, "decoder.weight' is missing"),
         ("nowhere.npz", "nowhere.npz is no file"),
     ],

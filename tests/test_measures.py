@@ -39,7 +39,8 @@ def test_partial_rank_correlation_is_the_textbooks():
     r = scipy.stats.spearmanr(np.stack([x, y, z], axis=1)).statistic
     expected = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
     assert partial_rank(x, y, z) == pytest.approx(expected)
-    assert abs(expected) < 0.1 and r[0, 1] > 0.3
+    assert abs(expected) < 0.1
+    assert r[0, 1] > 0.3
     assert partial_rank(x, y) == pytest.approx(r[0, 1])
     assert np.isnan(partial_rank(x, x**3, x))
 
@@ -47,7 +48,9 @@ def test_partial_rank_correlation_is_the_textbooks():
 def test_jsd_by_hand():
     assert jsd([1, 0], [0, 1]) == pytest.approx(LN2)
     # mean (3/4, 1/4): (ln 4/3)/2 + ((ln 2/3)/2 + (ln 2)/2)/2
-    assert jsd([1, 0], [0.5, 0.5]) == pytest.approx(0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3) + 0.25 * math.log(2))
+    assert jsd([1, 0], [0.5, 0.5]) == pytest.approx(
+        0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3) + 0.25 * math.log(2)
+    )
     assert jsd([0.2, 0.8], [0.2, 0.8]) == 0
     assert jsd(np.eye(3), np.eye(3)[[1, 1, 1]]) == pytest.approx([LN2, 0, LN2])
 
@@ -87,7 +90,9 @@ def test_kendall_equals_scipy_where_long_vectors_have_exact_p():
                 y[[3, 4]] = y[[4, 3]]
             rows += [y, -y]
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    equal_to_scipy(np.concatenate([np.arange(len(row), dtype=float) for row in rows]), np.concatenate(rows), offsets)
+    equal_to_scipy(
+        np.concatenate([np.arange(len(row), dtype=float) for row in rows]), np.concatenate(rows), offsets
+    )
 
 
 def test_kendall_of_long_documents_stays_small_in_memory():
@@ -106,7 +111,9 @@ def test_classification_by_hand():
     scores = classification([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.6])
     assert scores == pytest.approx({"accuracy": 0.5, "f1_0": 0.5, "f1_1": 0.5, "macro_f1": 0.5, "auc": 0.75})
     alone = classification([1, 1], [0.9, 0.8])
-    assert alone["f1_0"] == 0 and alone["f1_1"] == 1 and "auc" not in alone
+    assert alone["f1_0"] == 0
+    assert alone["f1_1"] == 1
+    assert "auc" not in alone
 
 
 def test_classification_of_several_classes_by_hand():
@@ -114,7 +121,9 @@ def test_classification_of_several_classes_by_hand():
     outputs = np.eye(4)[[0, 1, 1, 2, 0]] * 0.6 + 0.1
     scores = classification([0, 1, 1, 2, 2], outputs)
     f1 = {"f1_0": 2 / 3, "f1_1": 1, "f1_2": 2 / 3, "f1_3": 0}
-    assert scores == pytest.approx({"accuracy": 0.8, "macro_f1": 7 / 9, **f1})  # a class without documents is out
+    assert scores == pytest.approx(
+        {"accuracy": 0.8, "macro_f1": 7 / 9, **f1}
+    )  # a class without documents is out
     p = np.array([0.2, 0.5, 0.9, 0.6])
     assert classification([0, 1, 1, 0], np.stack([1 - p, p], axis=1)) == classification([0, 1, 1, 0], p)
 
@@ -129,13 +138,17 @@ def test_bootstrap_interval():
 
 
 def test_crossed_interval_by_hand():
-    table = np.array([[0.0, 1, 2], [1, 2, 3], [2, 3, 7]])  # mean squares 7 of rows, 7 of columns, 1 of the rest
+    table = np.array(
+        [[0.0, 1, 2], [1, 2, 3], [2, 3, 7]]
+    )  # mean squares 7 of rows, 7 of columns, 1 of the rest
     freedom = 13**2 / (7**2 / 2 + 7**2 / 2 + 1**2 / 4)
     half = student.ppf(0.975, freedom) * (13 / 9) ** 0.5
     assert crossed_interval(table) == pytest.approx((7 / 3 - half, 7 / 3 + half))
     holed = np.column_stack([table, [np.nan, 9, 9]])
-    assert crossed_interval(holed) == crossed_interval(table) and crossed_interval(table * 0) == (0, 0)
-    assert np.isnan(crossed_interval(table[:2])).all() and np.isnan(crossed_interval(table[:, :1])).all()
+    assert crossed_interval(holed) == crossed_interval(table)
+    assert crossed_interval(table * 0) == (0, 0)
+    assert np.isnan(crossed_interval(table[:2])).all()
+    assert np.isnan(crossed_interval(table[:, :1])).all()
 
 
 def test_seed_interval_by_hand():
@@ -146,4 +159,5 @@ def test_seed_interval_by_hand():
 
 def test_holm_by_hand():
     assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(holm(np.array([]))) == 0
+    assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
+    assert len(holm(np.array([]))) == 0

@@ -71,7 +71,13 @@ def a_model(data, run=RUN):
 
 def test_a_run_has_its_own_recipe_and_a_key_without_vectors_or_folder(monkeypatch):
     run = Run("sst", "minilm")
-    assert (run.family, run.epochs, run.batch, run.learning_rate, run.decay) == ("pretrained", 3, 32, 3e-5, 0.01)
+    assert (run.family, run.epochs, run.batch, run.learning_rate, run.decay) == (
+        "pretrained",
+        3,
+        32,
+        3e-5,
+        0.01,
+    )
     assert Run("agnews", "minilm").epochs == 2
     assert Run("sst", "minilm_random").learning_rate == 3e-4
     assert Run("sst", "minilm", layer=0).batch == 64
@@ -239,7 +245,9 @@ def test_bytes_of_onnx_times_their_scale(tmp_path):
     arrays = [onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in numbers.items()]
     inputs = ["x", "7_quantized"]
     node = onnx.helper.make_node("MatMulInteger", inputs, ["y"], "/encoder/layer.0/output/dense/MatMul_quant")
-    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "two", [], [], arrays)), tmp_path / "model.onnx")
+    onnx.save(
+        onnx.helper.make_model(onnx.helper.make_graph([node], "two", [], [], arrays)), tmp_path / "model.onnx"
+    )
     stored = minilm.dequantised(tmp_path / "model.onnx")
     assert stored["embeddings.kind"].tolist() == [-1, 0, 2]
     assert stored["embeddings.LayerNorm.bias"].tolist() == [1, 2]

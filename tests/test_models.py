@@ -57,7 +57,8 @@ def test_attention_scores_by_hand():
         found = torch.cat([additive(h), dot(h), Uniform(2)(h)])
     expected = [[3 * math.tanh(1.5), 3 * math.tanh(-1.0)], [2 / math.sqrt(2), 2 / math.sqrt(2)], [0.0, 0.0]]
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
-    assert additive.v.bias is None and dot.w.bias is None
+    assert additive.v.bias is None
+    assert dot.w.bias is None
 
 
 def test_widths_are_the_papers():
@@ -149,7 +150,8 @@ def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     for old, new in zip(before, model.parameters(), strict=True):
         above = torch.nextafter(old, torch.tensor(torch.inf))
         below = torch.nextafter(old, torch.tensor(-torch.inf))
-        assert torch.equal(new == 0, old == 0) and ((new == above) | (new == below) | (old == 0)).all()
+        assert torch.equal(new == 0, old == 0)
+        assert ((new == above) | (new == below) | (old == 0)).all()
     assert 0.4 < (model[0].weight[1:].abs() > before[0][1:].abs()).float().mean() < 0.6
 
 
@@ -174,7 +176,8 @@ def test_a_transformer_reads_the_order_of_words():
     model = random_model("transformer", "tanh", 20, width=6, hidden=4)
     with torch.no_grad():
         first, second = (
-            model.states_and_scores(*tensors(np.array(ids)))[0][0, 3] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3])
+            model.states_and_scores(*tensors(np.array(ids)))[0][0, 3]
+            for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3])
         )
     assert (first - second).abs().max() > 1e-3
 
@@ -187,7 +190,9 @@ def test_the_penalty_on_attention_to_secret_words_by_hand():
     assert 26 < hide(1 - ids[1:], None, weights[1:], None).item() < 30  # attention of 1: finite
 
 
-@pytest.mark.parametrize("fields", [{"corpus": "sst"}, {"attention": "uniform"}, {"tie": 1.0, "encoder": "lstm"}])
+@pytest.mark.parametrize(
+    "fields", [{"corpus": "sst"}, {"attention": "uniform"}, {"tie": 1.0, "encoder": "lstm"}]
+)
 def test_what_cannot_be_hidden_is_refused(fields):
     with refused("hide goes with planted texts"):
         Run(**{"corpus": "planted", "hide": 1.0} | fields)
@@ -202,7 +207,9 @@ def test_lstm_equals_packed_bidirectional_lstm():
             getattr(both, name).copy_(getattr(model.encoder.forward_lstm, name))
             getattr(both, name + "_reverse").copy_(getattr(model.encoder.backward_lstm, name))
         ids, lengths = padded(documents, np.arange(4))
-        packed = pack_padded_sequence(model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(
+            model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False
+        )
         expected, _ = pad_packed_sequence(both(packed)[0], batch_first=True)
         found, _ = model.states_and_scores(ids, lengths)
         inside = torch.arange(ids.shape[1]) < lengths[:, None]

@@ -47,7 +47,9 @@ RUNS |= {f"text dot {name}": SMALL | {"encoder": name, "attention": "dot"} for n
 RUNS |= {f"pair {name}": PAIRS | {"encoder": name} for name in ("lstm", "cnn", "average")}
 RUNS |= {f"pair {name}": PAIRS | {"attention": name} for name in ("dot", "uniform")}
 RUNS |= {name: SMALL | {"encoder": name} for name in HIERARCHICAL}
-RUNS |= {f"guide {name}": BASE | {"attention": "given", "guide": name, "base": BASE} for name in GUIDES if name}
+RUNS |= {
+    f"guide {name}": BASE | {"attention": "given", "guide": name, "base": BASE} for name in GUIDES if name
+}
 RUNS |= {
     "text uniform": SMALL | {"attention": "uniform"},
     "guide of lstm, ranks": BASE | {"attention": "given", "guide": "own", "base": SMALL, "words": "rank"},
@@ -83,7 +85,9 @@ read_once = cache(inputs_of)
 
 def made(run: Run):
     """(data, start vectors): of a pretrained encoder the words of the texts as if they were pieces."""
-    data, matrix, _ = read_once(Run(run.corpus, vectors=run.vectors, options=run.options, fraction=run.fraction))
+    data, matrix, _ = read_once(
+        Run(run.corpus, vectors=run.vectors, options=run.options, fraction=run.fraction)
+    )
     if run.family in ("pretrained", "cls"):
         return replace(data, vocabulary=(*data.vocabulary, "[MASK]")), None
     if run.family == "pair":
@@ -116,11 +120,15 @@ def sizes(fields: dict) -> pd.Series:
     """The numbers of a run by name; of a self-attention's offsets none, for those of its keys have no gradient."""
     run = Run(**fields)
     trained, traces = fitted(run)
-    arrays = {name: array for name, array in trained.weights[run.selection].items() if "in_proj_bias" not in name}
+    arrays = {
+        name: array for name, array in trained.weights[run.selection].items() if "in_proj_bias" not in name
+    }
     if isinstance(traces, pd.DataFrame):
         arrays |= {name: traces[name] for name in ("p", "flips_zero")}
     else:
-        arrays |= traces.present("score", "contribution", "gradient", "leave_one_out", "gradient_norm", "query")
+        arrays |= traces.present(
+            "score", "contribution", "gradient", "leave_one_out", "gradient_norm", "query"
+        )
     found = {name: np.sqrt(np.nansum(np.square(array, dtype=float))) for name, array in arrays.items()}
     for row in trained.history:
         found |= {f"{name} {row['epoch']}": value for name, value in row.items() if name != "epoch"}

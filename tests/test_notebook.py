@@ -70,7 +70,8 @@ def test_declared_refuses(cell, expected):
 )
 def test_check_reads(name, given_value, expected):
     found = Declaration("p", DEFAULTS).check({name: given_value})[name]
-    assert found == expected and type(found) is type(expected)
+    assert found == expected
+    assert type(found) is type(expected)
 
 
 TAKES = {
@@ -98,7 +99,9 @@ TAKES = {
 )
 def test_check_refuses_what_a_page_does_not_take(name, value, takes, reason):
     """In one line with the known ones."""
-    known = re.escape("Known: n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))")
+    known = re.escape(
+        "Known: n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))"
+    )
     with refused(rf"^page p:? {re.escape(reason)}.*{known}"):
         Declaration("p", DEFAULTS, takes).check({name: value})
 
@@ -149,12 +152,19 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
         sources.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
     declares = sources.declaration("bare", tmp_path)
-    assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == ({"n": 1}, {"n": 1}, None, {"n": 2})
+    assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == (
+        {"n": 1},
+        {"n": 1},
+        None,
+        {"n": 2},
+    )
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
     path = write_page(tmp_path)
-    path.write_text(path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2")))
+    path.write_text(
+        path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2"))
+    )
     cells = sources.codes(sources.convert("tiny", tmp_path).cells)
     assert [cell.metadata.get("tags", []) for cell in cells] == [
         ["guard", "remove-cell"],
@@ -162,7 +172,8 @@ def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
         ["parameters"],
         ["guard", "remove-cell"],
     ]
-    assert cells[3].source.startswith(cells[0].source) and "guard(globals()" in cells[3].source not in cells[0].source
+    assert cells[3].source.startswith(cells[0].source)
+    assert "guard(globals()" in cells[3].source not in cells[0].source
     assert len({cell["id"] for cell in cells}) == 4
 
 
@@ -196,7 +207,10 @@ def test_with_other_parameters_a_note_says_so(shown):
     page.expect(True, "nothing to say")
     assert not shown
     page.expect(False, "most of <b>", "nearly all")
-    assert [re.search('data-says="(.*?)"', note.data)[1] for note in shown] == ["most of &lt;b&gt;", "nearly all"]
+    assert [re.search('data-says="(.*?)"', note.data)[1] for note in shown] == [
+        "most of &lt;b&gt;",
+        "nearly all",
+    ]
     guard({"n": 3}, "p", n=3)
     with pytest.raises(AssertionError):
         page.expect(False, "the next run of the page starts anew")
@@ -223,9 +237,11 @@ page.expect(n == 3, "words of no sentence")"""
     struck = '<s class="attn-struck">{}</s> <small>(does not hold here)</small>'.format
     text = "\n".join(texts)
     assert f"Texts of 4 words or more. {struck('**In n most texts are long.**')} Does `it` hold?" in text
-    assert struck("All < n are long.") + " None is.</p>" in text and text.count("<s ") == 2
+    assert struck("All < n are long.") + " None is.</p>" in text
+    assert text.count("<s ") == 2
     figure, note = [html for html in outputs(path, "text/html") if html]
-    assert struck("Long &amp; long") in figure and "A caption. " + struck("Another one.") in figure
+    assert struck("Long &amp; long") in figure
+    assert "A caption. " + struck("Another one.") in figure
     assert "words of no sentence" in note
     assert "<s " not in (tmp_path / "book.ipynb").read_text()
 
@@ -278,14 +294,19 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
     (tmp_path / "book" / "references.bib").write_text(ENTRY)
     told = "(here)=\n{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {ref}`x <y>`, {cite:t}`one`, "
     told += "{cite:p}`many`"
-    source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
+    source = write_page(
+        tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')"
+    )
     source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n")
     run = lambda **more: (
-        nbformat.read(running.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells[-1].source
+        nbformat.read(running.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4)
+        .cells[-1]
+        .source
     )
     alone = run()
     assert "50% of −3 words, `none`; x, Serrano & Smith (2019), (van der Berg et al., 2020)" in alone
-    assert "**Exercise: Add**\n\nWhat" in alone and "{" not in alone
+    assert "**Exercise: Add**\n\nWhat" in alone
+    assert "{" not in alone
     assert told in run(stamp="of the book"), "for which Sphinx does the same"
 
 
@@ -316,7 +337,8 @@ def test_execute_replaces_its_own_notebooks_alone_and_says_so_before_the_page_ru
         with refused(f"{place} .*--output|cannot write {place}; .*--output"):
             running.execute("tiny", {}, place, tmp_path)
         assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert running.execute("tiny", {}, done, tmp_path, force=True) == done and "mine" not in done.read_text()
+    assert running.execute("tiny", {}, done, tmp_path, force=True) == done
+    assert "mine" not in done.read_text()
 
 
 def edit(path):
@@ -339,16 +361,19 @@ def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, 
     edit(one)
     mine = one.read_bytes()
     status, out, errors = called("notebooks")
-    assert not status and out.split() == [str(two)] and len(errors) == 1 and f"{one} was edited" in errors[0]
-    assert one.read_bytes() == mine and not nbformat.read(two, 4).cells[-1].outputs
+    assert not status
+    assert out.split() == [str(two)]
+    assert len(errors) == 1
+    assert f"{one} was edited" in errors[0]
+    assert one.read_bytes() == mine
+    assert not nbformat.read(two, 4).cells[-1].outputs
     done = running.execute("a/two")
     edit(done)
     (one.parent / "broken.ipynb").write_text("{")
     out = called("clean")[1].splitlines()
     kept = [done, one.parent / "broken.ipynb", one]
-    assert sorted(out) == sorted(f"{path} was edited and stays" for path in kept) and all(
-        path.exists() for path in kept
-    )
+    assert sorted(out) == sorted(f"{path} was edited and stays" for path in kept)
+    assert all(path.exists() for path in kept)
     assert not two.exists()
 
 
@@ -360,7 +385,12 @@ def test_papermill_itself_is_refused_too(tmp_path):
     (written,) = sources.convert_all(root=tmp_path)
     with (
         patch.dict(os.environ, running.kernel_environment(str(tmp_path))),
-        pytest.raises(papermill.PapermillExecutionError, match="has no parameter 'm'.*Known: n .int, 3.") as error,
+        pytest.raises(
+            papermill.PapermillExecutionError, match="has no parameter 'm'.*Known: n .int, 3."
+        ) as error,
     ):
-        papermill.execute_notebook(written, tmp_path / "out.ipynb", {"m": 1}, cwd=tmp_path, progress_bar=False)
-    assert "Traceback" not in str(error.value) and not (tmp_path / "ran").exists()
+        papermill.execute_notebook(
+            written, tmp_path / "out.ipynb", {"m": 1}, cwd=tmp_path, progress_bar=False
+        )
+    assert "Traceback" not in str(error.value)
+    assert not (tmp_path / "ran").exists()

@@ -36,7 +36,8 @@ def test_newsgroups_in_loader_order(offer):
     table = read("20news", "train")
     assert table["doc_id"].tolist() == ["10000", "9000", "53000"]  # file names sort as text
     assert table["text"].tolist() == ["H: x\n\nten", "H: x\n\nnine", "H: x\n\nGoalé!"]
-    assert table["label"].tolist() == [0, 0, 1] and read("20news", "test")["label"].tolist() == [0]
+    assert table["label"].tolist() == [0, 0, 1]
+    assert read("20news", "test")["label"].tolist() == [0]
 
 
 def test_imdb(offer):
@@ -76,12 +77,14 @@ SETS = [
 def test_review_archives_become_tables_and_arrays(offer, name, corpus, folder, classes, columns):
     offer(name, reviews(folder, classes, columns))
     table = read(corpus, "train")
-    assert table.columns.tolist() == ["text", "label"] and table["label"].tolist() == [i % classes for i in range(60)]
+    assert table.columns.tolist() == ["text", "label"]
+    assert table["label"].tolist() == [i % classes for i in range(60)]
     assert set(table["text"]) == {" ".join(f'Part {c}. A "word".\\n' for c in range(columns))}
     encoded = encode(corpus)
     assert encoded.splits["test"].labels.tolist() == [*range(classes)] * 2
     assert encoded.statistics["splits"]["test"]["mean_sentences"] == 2 * columns
-    assert "\\n" not in encoded.vocabulary and '"' in encoded.vocabulary
+    assert "\\n" not in encoded.vocabulary
+    assert '"' in encoded.vocabulary
 
 
 BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
@@ -94,12 +97,17 @@ WHOLE = tar({f"cnn/{split}.txt": CLOZE for split in ("train", "dev", "test")})
         "truncated": (WHOLE[: len(WHOLE) * 2 // 3], "end-of-stream marker"),
         "no archive": (b"<html>", "Not a gzipped file"),
         "another layout": (tar({"other/file": "text"}), "No such file"),
-        **{block: (tar({"cnn/train.txt": f"{CLOZE}\n\n{block}\n\n"}), BLOCK) for block in ("alone", "q\nnobody\np")},
+        **{
+            block: (tar({"cnn/train.txt": f"{CLOZE}\n\n{block}\n\n"}), BLOCK)
+            for block in ("alone", "q\nnobody\np")
+        },
     }.values(),
 )
 def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
     archive = offer("cnn", data)
-    with refused(f"'cnn': .*{told}.*Three ways: set ATTN_DATA.*put {archive.name} into .*in place of.*the download$"):
+    with refused(
+        f"'cnn': .*{told}.*Three ways: set ATTN_DATA.*put {archive.name} into .*in place of.*the download$"
+    ):
         read("cnn", "train")
     assert not (files.cache_folder() / "tables" / "cnn").exists()
 
@@ -120,7 +128,9 @@ def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, t
     ],
     ids=["tar", "header", "zip", "outside", "absolute", "link", "hard link", "pipe", "device", "sparse"],
 )
-def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(offer, monkeypatch, name, archive):
+def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(
+    offer, monkeypatch, name, archive
+):
     monkeypatch.setattr(official, "ALWAYS_UNPACKED", 40_000)
     path = offer(name, archive)
     with refused("more than 40,000 bytes|outside"):
@@ -141,7 +151,8 @@ def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
         patched.setattr(official, "READERS", official.READERS | {"cnn": die})
         read("cnn", "train")
     (left,) = [each for each in path.parent.iterdir() if each != path]
-    assert left.is_dir() and list(left.rglob("train.txt"))
+    assert left.is_dir()
+    assert list(left.rglob("train.txt"))
     monkeypatch.setattr(store.psutil, "pid_exists", lambda number: False)
     store.sweep_away(files.cache_folder())
     assert list(path.parent.iterdir()) == [path]
@@ -155,12 +166,16 @@ def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys)
     (files.cache_folder() / "tables").rename(files.cache_folder() / "others")
     read("cnn", "dev")
     (warning,) = capsys.readouterr().err.splitlines()
-    assert "cnn.tar.gz" in warning and "checksum" in warning and "http:" in warning
+    assert "cnn.tar.gz" in warning
+    assert "checksum" in warning
+    assert "http:" in warning
 
 
 def test_babi(offer):
     names = {1: "qa1_single-supporting-fact", 2: "qa2_two-supporting-facts", 3: "qa3_three-supporting-facts"}
-    files = {f"tasks_1-20_v1-2/en-10k/{n}_{s}.txt": STORIES for n in names.values() for s in ("train", "test")}
+    files = {
+        f"tasks_1-20_v1-2/en-10k/{n}_{s}.txt": STORIES for n in names.values() for s in ("train", "test")
+    }
     offer("babi", tar(files))
     for task in names:
         table = read(f"babi_{task}", "train")
@@ -182,12 +197,16 @@ def test_snli_drops_pairs_without_a_gold_label(offer):
     assert table.values.tolist() == [["A man runs.", "He moves.", "entailment"], ["A cat.", "x", "neutral"]]
     assert read("snli", "dev").values.tolist() == [["Café", "Bar", "contradiction"]]
     encoded = encode("snli")
-    assert encoded.splits["train"].labels.tolist() == [2, 0] and len(encoded.splits["test"].queries) == 1
+    assert encoded.splits["train"].labels.tolist() == [2, 0]
+    assert len(encoded.splits["test"].queries) == 1
 
 
 def test_cnn_blocks(offer):
     other = "where is @placeholder\n@entity9\n@entity9 is near @entity4\n@entity9:Ef\n"
-    offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}))
+    offer(
+        "cnn",
+        tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}),
+    )
     table = read("cnn", "train")
     assert table.values.tolist() == [
         [
@@ -201,7 +220,10 @@ def test_cnn_blocks(offer):
     assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
     assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
     test = encoded.splits["test"]
-    assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [3, 1]  # @entity9 is in no training passage
+    assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [
+        3,
+        1,
+    ]  # @entity9 is in no training passage
     assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
     counts = encoded.statistics["splits"]
     assert [counts[split]["dropped_answer"] for split in ("train", "test")] == [0, 1]
@@ -244,7 +266,9 @@ def test_a_download_is_whole_or_refused_and_never_kept_broken(tmp_path, capsys, 
         assert not list(tmp_path.iterdir())
         assert official.fetch(source, tmp_path).read_bytes() == Server.data
         assert "100%" in capsys.readouterr().err
-        assert official.fetch(source, tmp_path).exists() and Server.asked == 4, "a whole file is not asked for again"
+        assert official.fetch(source, tmp_path).exists() and Server.asked == 4, (
+            "a whole file is not asked for again"
+        )
     finally:
         server.shutdown()
         server.server_close()

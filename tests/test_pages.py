@@ -30,7 +30,8 @@ def test_toc_and_sources_agree():
 def test_parameters_are_literals_with_smoke_values(page):
     declares = sources.declaration(page, ROOT)
     defaults = declares.defaults
-    assert defaults and set(declares.takes) <= set(defaults)
+    assert defaults
+    assert set(declares.takes) <= set(defaults)
     assert declares.check(defaults) == defaults
 
 
@@ -44,13 +45,18 @@ ALWAYS = ("how-to-measure", "jain/04-2-2-adversarial", "wiegreffe/03-3-variance"
 
 def git(*words: str) -> list[str]:
     """The lines that git prints, none where it fails."""
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.splitlines()
 
 
 def changed() -> set[str]:
     """Sources of pages that are not what the server's main branch holds; without a server, not what is committed."""
     base = git("merge-base", "HEAD", "origin/HEAD") or ["HEAD"]
-    return {*git("diff", "--name-only", *base), *git("ls-files", "--others", "--exclude-standard", "notebooks")}
+    return {
+        *git("diff", "--name-only", *base),
+        *git("ls-files", "--others", "--exclude-standard", "notebooks"),
+    }
 
 
 def executed(pages) -> list:
@@ -96,14 +102,18 @@ def test_what_a_text_or_a_model_does_not_have_is_refused_in_one_line(page, value
 def up_to(page: str, word: str):
     """A page to the first cell that holds this word."""
     notebook = sources.convert(page, ROOT)
-    last = next(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and word in cell.source)
+    last = next(
+        i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code" and word in cell.source
+    )
     notebook.cells = notebook.cells[: last + 1]
     return notebook
 
 
 def test_a_sentence_of_one_word_and_a_set_that_the_book_lacks_have_their_page(monkeypatch):
     sentences.run_here(sources.convert("one-model", ROOT), {"sentence": "film"}, monkeypatch)
-    sentences.run_here(sources.convert("gallery", ROOT), {"corpora": ["diabetes"]}, monkeypatch)  # which nobody ran
+    sentences.run_here(
+        sources.convert("gallery", ROOT), {"corpora": ["diabetes"]}, monkeypatch
+    )  # which nobody ran
     notebook = sentences.run_here(up_to("one-word", "invariant.append"), {"corpus": "planted"}, monkeypatch)
     assert "planted" in notebook.cells[-1].outputs[0].text
 
@@ -120,8 +130,12 @@ def test_references_survive_a_shortened_page():
     """A page cut short keeps its text up to the parameters and all text labels, but no number."""
     for path in SOURCES:
         before = path.read_text().split("```{code-cell}")[0]
-        assert path.parent.name == "book" or "{glue" not in before, f"{path} quotes a number above its parameters"
-        assert not re.search(r"\{(numref|prf:ref)\}`", path.read_text()), f"{path}: name a page's label instead"
+        assert path.parent.name == "book" or "{glue" not in before, (
+            f"{path} quotes a number above its parameters"
+        )
+        assert not re.search(r"\{(numref|prf:ref)\}`", path.read_text()), (
+            f"{path}: name a page's label instead"
+        )
         equations = set(re.findall(r"\{eq\}`([\w-]+)`", path.read_text()))
         own = re.findall(r"\$\$ \(([\w-]+)\)$", path.read_text(), re.MULTILINE)
         assert equations <= set(own), f"{path}: an equation of another page"
@@ -130,12 +144,15 @@ def test_references_survive_a_shortened_page():
 def test_evidence_table_and_pages_agree():
     """Every statement that a page refers to stands in the table; marks and evidence fit."""
     table = reported("evidence")
-    assert table.id.is_unique and not table.isna().any().any()
+    assert table.id.is_unique
+    assert not table.isna().any().any()
     legend = (ROOT / "notebooks" / "sources-and-limits.md").read_text()
     assert all(f"| {kind} |" in legend for kind in set(table.evidence)), "every kind is explained"
     figures = table.evidence.eq("printed number") & table.statement.str.contains("Figure")
     assert not figures.any(), "what is measured on a figure is printed nowhere"
-    texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
+    texts = [
+        path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
+    ]
     recorded = {
         word
         for page in PAGES
@@ -156,7 +173,10 @@ def cells_of(page: str) -> list:
 def test_code_is_no_wider_than_a_screen():
     """Ruff holds the modules; cells of parameters have their own layout."""
     code = [
-        cell.source for page in PAGES for cell in cells_of(page) if "parameters" not in cell.metadata.get("tags", ())
+        cell.source
+        for page in PAGES
+        for cell in cells_of(page)
+        if "parameters" not in cell.metadata.get("tags", ())
     ]
     assert len(code) > len(PAGES)
     assert not [line for cell in code for line in cell.splitlines() if len(line) > 120]
@@ -167,7 +187,9 @@ def test_every_value_that_a_page_glues_is_shown_there():
         text = (ROOT / "notebooks" / f"{page}.md").read_text()
         nodes = [node for cell in cells_of(page) for node in ast.walk(ast.parse(cell.source))]
         calls = [
-            node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in ("glue", "page.glue")
+            node
+            for node in nodes
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("glue", "page.glue")
         ]
         named = {word.arg for call in calls for word in call.keywords if word.arg}
         shown = set(re.findall(r"\{glue:(?:text|md)\}`?\s?(\w+)", text))

@@ -39,7 +39,9 @@ def question() -> tuple[paired.Paired, Documents]:
         model.decoder.output.weight.copy_(torch.tensor([[2.0], [-1.0], [0.5]]))
         model.decoder.output.bias.copy_(torch.tensor([0.0, 0.0, 0.3]))
     ids, offsets = np.array([2, 4, 5, 3], np.int32), np.array([0, 4])
-    return model, Documents(ids, offsets, np.array([1]), np.array([7]), np.array([2, 6, 3], np.int32), np.array([0, 3]))
+    return model, Documents(
+        ids, offsets, np.array([1]), np.array([7]), np.array([2, 6, 3], np.int32), np.array([0, 3])
+    )
 
 
 def softmax(values):
@@ -73,7 +75,9 @@ def test_a_question_by_hand():
 def test_impossible_answers_by_hand():
     """Of the question above answers 1 and 2 alone."""
     model, documents = question()
-    traces = trace(model, replace(documents, answer_ids=np.array([1, 2], np.int32), answer_offsets=np.array([0, 2])))
+    traces = trace(
+        model, replace(documents, answer_ids=np.array([1, 2], np.int32), answer_offsets=np.array([0, 2]))
+    )
     hidden = math.tanh(0.8)
     p = softmax([-hidden, 0.5 * hidden + 0.3])
     np.testing.assert_allclose(traces.outputs[0], [0.0, *p], atol=1e-6)
@@ -117,14 +121,18 @@ def test_summary_reads_the_texts_own_positions(encoder):
 @pytest.mark.parametrize(("encoder", "attention"), ALL)
 @pytest.mark.parametrize("answers", [False, True])
 def test_fast_equals_plain(encoder, attention, answers):
-    model, documents = small(encoder, attention, outputs=5), random_pairs(LENGTHS, 30, outputs=5, answers=answers)
+    model, documents = (
+        small(encoder, attention, outputs=5),
+        random_pairs(LENGTHS, 30, outputs=5, answers=answers),
+    )
     traces = trace(model, documents)
     with plainly():
         plain_ones = trace(model, documents)
     names = ("gradient", "leave_one_out")
     alike(traces, plain_ones, 1e-7, names, attention=1e-6, contribution=1e-5, query=1e-6, readout=0.0)
     np.testing.assert_allclose(plain_ones.outputs, plain.outputs_of(model, documents), atol=1e-6)
-    assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
+    assert np.abs(traces.gradient).max() > 1e-3
+    assert np.nanmax(traces.leave_one_out) > 1e-3
 
 
 @pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("lstm", "dot"), ("cnn", "tanh")])

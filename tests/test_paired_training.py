@@ -17,7 +17,9 @@ from attn_core.training.jain import JainWallace
 def texts(count: int) -> dict[str, Documents]:
     """Random pairs of four answers, for each split."""
     lengths = np.full(count, 6)
-    return {name: random_pairs(lengths, 11, seed, outputs=4) for seed, name in enumerate(("train", "dev", "test"))}
+    return {
+        name: random_pairs(lengths, 11, seed, outputs=4) for seed, name in enumerate(("train", "dev", "test"))
+    }
 
 
 def fresh(encoder="cnn", attention="dot") -> paired.Paired:
@@ -41,7 +43,9 @@ def test_training_is_one_adam_on_mean_cross_entropy():
     for name, expected in to_arrays(twin).items():
         # Adam's first step is the sign of the gradient where it is not tiny: compare where it is clear.
         clear = np.abs(dict(twin.named_parameters())[name].grad.numpy()) > 1e-6
-        np.testing.assert_allclose(trained.weights["dev"][name][clear], expected[clear], atol=2e-6, err_msg=name)
+        np.testing.assert_allclose(
+            trained.weights["dev"][name][clear], expected[clear], atol=2e-6, err_msg=name
+        )
 
 
 def test_checkpoints_follow_accuracy_and_never_the_first_epoch():

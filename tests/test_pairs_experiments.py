@@ -48,7 +48,8 @@ def test_question_by_hand():
     change = answer(0.75)[0] - answer(0.75)[1]
     medians = [permutation(traces, 2, seed)["median_change"][0] for seed in range(20)]
     away = np.abs(np.subtract.outer(medians, [0, change / 2, change]))
-    assert away.min(axis=1).max() < 1e-6 and {*away.argmin(axis=1)} == {0, 1, 2}
+    assert away.min(axis=1).max() < 1e-6
+    assert {*away.argmin(axis=1)} == {0, 1, 2}
     weights = np.array([[1.0, 0.0], [0.7, 0.3], [0.0, 1.0]])
     moved = [0.5 * np.abs(answer(w) - answer(0.75)).sum() for w in weights[:, 0]]
     assert moved[1] < 0.03 < moved[0] < 0.2 < moved[2]
@@ -87,8 +88,10 @@ def test_long_documents_try_pairs_with_the_tokens_that_change_least():
     traces = toy_pairs((700,), seed=4)
     _, single = each_alone(traces)
     pairs = mixtures(traces.attention, single, 0.5)
-    assert set(pairs.i) <= set(np.argsort(single)[:FEWEST]) and len(set(pairs.i)) == FEWEST
-    assert (np.diff(pairs.jsd) <= 0).all() and pairs.jsd.min() > 0.5
+    assert set(pairs.i) <= set(np.argsort(single)[:FEWEST])
+    assert len(set(pairs.i)) == FEWEST
+    assert (np.diff(pairs.jsd) <= 0).all()
+    assert pairs.jsd.min() > 0.5
     for at in range(0, len(pairs.i), len(pairs.i) // 20):
         weights = np.zeros(700)
         weights[pairs.i[at]] = pairs.weight[at]

@@ -32,19 +32,27 @@ def settled(name: str, **values: object) -> dict:
         (CORRELATION, {"corpus": "yahoo"}, "stored for this page: corpus 20news, agnews", "amazon"),
         (CORRELATION, {"seed": 3}, "seed 10, 50, 257", "indomain"),
         ("jain/06-discussion", {"top": 1.0}, "top: Input should be less than 1", "stored"),
-        ("jain/04-2-1-permutation", {"corpus": "snli"}, "stored for this page: corpus 20news, agnews", "To train it"),
+        (
+            "jain/04-2-1-permutation",
+            {"corpus": "snli"},
+            "stored for this page: corpus 20news, agnews",
+            "To train it",
+        ),
     ],
 )
 def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, values, holds, lacks):
     with refused() as error:
         settled(name, **values)
     line = str(error.value)
-    assert holds in line and lacks not in line
+    assert holds in line
+    assert lacks not in line
 
 
 def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
     for name, where in ((CORRELATION, r"cpu \(x86_64\)"), ("transformer", "NVIDIA H100 80GB HBM3")):
-        message = rf"To train it \(about \d+ min on {where}\): python -m attn_core run --corpus sst .*--seed 3$"
+        message = (
+            rf"To train it \(about \d+ min on {where}\): python -m attn_core run --corpus sst .*--seed 3$"
+        )
         with refused(message):
             settled(name, seed=3)
 
@@ -92,9 +100,11 @@ def test_any_epsilon_is_computed_and_none_replaced():
     """Stored means at two; live at any, near these where both are."""
     stored = yardsticks(0.05, "sst", 10).set_index(["corpus", "kind"])["mean"]
     now = live("20news", 0.05, 10).set_index("kind")["mean"]
-    assert len(now) == 4 and np.abs(stored["20news"][now.index] - now).max() < 0.05
+    assert len(now) == 4
+    assert np.abs(stored["20news"][now.index] - now).max() < 0.05
     narrow, wide = (live("20news", epsilon, 10).set_index("kind")["mean"] for epsilon in (0.01, 0.2))
-    assert narrow["optimal"] < now["optimal"] < wide["optimal"] and narrow["ceiling"] == wide["ceiling"]
+    assert narrow["optimal"] < now["optimal"] < wide["optimal"]
+    assert narrow["ceiling"] == wide["ceiling"]
 
 
 def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figure(monkeypatch, capsys):
@@ -116,7 +126,9 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     assert any("SST, BiLSTM, seed 3: τ" in line[0] for line in lines)
     (figure,) = (html for html in map(html_of, outputs_of(executed)) if "fig-jain-agreement" in html)
     assert page.YOURS in figure
-    assert list(page.with_yours(pd.DataFrame(columns=["corpus", "mean"]), page.chosen(mean=0.5)).index) == [page.YOURS]
+    assert list(page.with_yours(pd.DataFrame(columns=["corpus", "mean"]), page.chosen(mean=0.5)).index) == [
+        page.YOURS
+    ]
 
 
 # ---- the comparison of sentences itself ------------------------------------------------------------------------------

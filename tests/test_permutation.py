@@ -20,14 +20,17 @@ def test_by_hand():
     change = 1 / (1 + np.exp(-1)) - 1 / (1 + np.exp(1))
     medians = [permutation(traces, 2, seed)["median_change"][0] for seed in range(20)]
     away = np.abs(np.subtract.outer(medians, [0, change / 2, change]))
-    assert away.min(axis=1).max() < 1e-7 and {*away.argmin(axis=1)} == {0, 1, 2}
+    assert away.min(axis=1).max() < 1e-7
+    assert {*away.argmin(axis=1)} == {0, 1, 2}
     assert permutation(traces)["max_attention"][0] == pytest.approx(0.75, abs=1e-7)
 
 
 @pytest.mark.parametrize("make", [*KINDS.values(), partial(toy_traces, classes=2)])
 def test_equals_the_loop(make):
     traces = make(LENGTHS)
-    drawn = [random.permutations(3, "permutation", traces.doc_id[[d]], n, 7)[0] for d, n in enumerate(LENGTHS)]
+    drawn = [
+        random.permutations(3, "permutation", traces.doc_id[[d]], n, 7)[0] for d, n in enumerate(LENGTHS)
+    ]
     fast = permutation(traces, 7, seed=3)["median_change"]
     np.testing.assert_allclose(fast, plain.median_change(traces, np.concatenate(drawn, axis=1)), atol=1e-14)
 

@@ -26,7 +26,9 @@ def test_the_expectation_over_permutations_is_the_mean_over_all_orders():
         alone = traces.take([document])
         values = []
         for order in permutations(range(alone.lengths[0])):
-            permuted = dataclasses.replace(alone, score=alone.score[list(order)], gradient=None, leave_one_out=None)
+            permuted = dataclasses.replace(
+                alone, score=alone.score[list(order)], gradient=None, leave_one_out=None
+            )
             values.append(most_attended_says(permuted)[0])
         assert np.isclose(expected[document], np.mean(values))
 

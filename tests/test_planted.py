@@ -48,7 +48,10 @@ def test_the_majority_of_the_cues_is_the_label(options):
             assert 10 <= len(tokens) <= 30
             if "<unk>" not in tokens:  # a cue of the test split that training never showed
                 told = cues(tokens)
-                assert (told.count(label), told.count(1 - label)) == (options["evidence"], options["distractors"])
+                assert (told.count(label), told.count(1 - label)) == (
+                    options["evidence"],
+                    options["distractors"],
+                )
 
 
 def test_more_training_leaves_the_test_set():
@@ -58,7 +61,8 @@ def test_more_training_leaves_the_test_set():
     assert np.array_equal(one.splits["test"].doc_ids, more.splits["test"].doc_ids)
     for (tokens, label), (others, same) in zip(texts(one, "dev"), texts(more, "dev"), strict=True):
         # Words that only one of the two training sets shows are <unk> in the other.
-        assert label == same and all(a == b or "<unk>" in (a, b) for a, b in zip(tokens, others, strict=True))
+        assert label == same
+        assert all(a == b or "<unk>" in (a, b) for a, b in zip(tokens, others, strict=True))
     rows = np.concatenate([d.doc_ids for d in one.splits.values()])
     assert len(set(rows.tolist())) == sum(SMALL.values())
 
@@ -76,12 +80,17 @@ def test_sentences_cut_the_same_documents(shortest, more, seed):
     whole = encode("planted", **SMALL, seed=seed)
     longest = shortest + more
     cut = encode("planted", **SMALL, seed=seed, shortest_sentence=shortest, longest_sentence=longest)
-    assert cut.fingerprint != whole.fingerprint and cut.vocabulary == whole.vocabulary
+    assert cut.fingerprint != whole.fingerprint
+    assert cut.vocabulary == whole.vocabulary
     for split, documents in cut.splits.items():
         assert np.array_equal(documents.ids, whole.splits[split].ids)
         for d, words in enumerate(documents.lengths - 2):
-            own = documents.sentence_lengths[documents.sentence_offsets[d] : documents.sentence_offsets[d + 1]]
-            assert own.sum() == words and own.min() >= 1 and own.max() <= longest
+            own = documents.sentence_lengths[
+                documents.sentence_offsets[d] : documents.sentence_offsets[d + 1]
+            ]
+            assert own.sum() == words
+            assert own.min() >= 1
+            assert own.max() <= longest
             assert (own[:-1] >= shortest).all()
     assert whole.splits["train"].sentence_lengths is None
 
@@ -125,4 +134,5 @@ def test_long_documents_and_uniform_weights_are_traced_without_deletions():
         vectors[0] = 0  # of pads
         arrays = classifier.to_arrays(classifier.build("average", attention, vectors))
         traces = families.read_jain(Run("planted", "average", attention), arrays, data, False)
-        assert (traces.leave_one_out is not None) == deleted and traces.gradient is not None
+        assert (traces.leave_one_out is not None) == deleted
+        assert traces.gradient is not None

@@ -27,7 +27,8 @@ def test_caps_cut_a_group_into_equal_parts():
     """64 documents of one 40-word sentence under a cap of 1,000: three parts, as in the specification's example."""
     texts = flat(plain.documents([[40]] * 64), True, "these")
     made = serrano.batches(texts, 64, 1000, np.random.default_rng(0))
-    assert sorted(map(len, made)) == [21, 21, 22] and {*np.concatenate(made)} == {*range(64)}
+    assert sorted(map(len, made)) == [21, 21, 22]
+    assert {*np.concatenate(made)} == {*range(64)}
     single = flat(plain.documents([[40]] * 3), True, "these")
     assert list(map(len, serrano.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
 
@@ -76,7 +77,8 @@ def test_rate_is_halved_where_dev_accuracy_is_not_above_the_best_by_a_ten_thousa
 
 def test_the_first_best_checkpoint_is_kept(monkeypatch):
     done = fitted(monkeypatch, [0.5, 0.6, 0.6, 0.55], epochs=4, patience=5)
-    assert round(done.weights["dev"]["decoder.bias"][0] / 1000) == 2 and list(done.weights) == ["dev"]
+    assert round(done.weights["dev"]["decoder.bias"][0] / 1000) == 2
+    assert list(done.weights) == ["dev"]
     assert [row["dev_accuracy"] for row in done.history] == [0.5, 0.6, 0.6, 0.55]
 
 
@@ -111,7 +113,9 @@ def test_schedules_are_the_authors_configuration_files():
         rows = [row for row in csv.DictReader(file) if row["measure"] in REPORTED]
     for row in rows:
         corpus = "imdb_stars" if row["dataset"] == "imdb" else row["dataset"]
-        name = {"rnn": "rnn", "conv": "conv", "noenc": "none"}[row["model"].removeprefix("han").removeprefix("flan")]
+        name = {"rnn": "rnn", "conv": "conv", "noenc": "none"}[
+            row["model"].removeprefix("han").removeprefix("flan")
+        ]
         name = f"{'han' if is_han(row['model']) else 'flan'}_{name}"
         assert REPORTED[row["measure"]](schedule(corpus, name)) == float(row["value"]), row
     assert len(rows) == 24 * 8 + 12
@@ -204,11 +208,20 @@ def test_han_on_uncut_planted_documents_is_refused():
 
 def test_planted_is_learnt_live():
     """A training, its traces and its store from nothing; the same twice from the same seed."""
-    options = (("longest_sentence", 8), ("n_dev", 100), ("n_test", 200), ("n_train", 400), ("shortest_sentence", 3))
+    options = (
+        ("longest_sentence", 8),
+        ("n_dev", 100),
+        ("n_test", 200),
+        ("n_train", 400),
+        ("shortest_sentence", 3),
+    )
     run = Run("planted", "han_rnn", options=options)
     result = obtain(run)
-    assert result.source == "trained" and result.record["accuracy"] > 0.9
+    assert result.source == "trained"
+    assert result.record["accuracy"] > 0.9
     found = result.traces
-    assert found.classes == 2 and found.lengths.mean() < 8
-    assert np.isfinite(found.leave_one_out).mean() > 0.9 and (found.gradient != 0).mean() > 0.9
+    assert found.classes == 2
+    assert found.lengths.mean() < 8
+    assert np.isfinite(found.leave_one_out).mean() > 0.9
+    assert (found.gradient != 0).mean() > 0.9
     assert np.array_equal(obtain(run, train="fresh").traces.score, found.score)

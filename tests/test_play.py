@@ -28,12 +28,19 @@ def in_node(value: str, data: object = 0, before: str = "") -> object:
     """The value of an expression of JavaScript that knows `attn` and `data`."""
     program = f"const attn = require({json.dumps(str(SCRIPT))}); const data = {json.dumps(data)}; {before}"
     program += f"console.log(JSON.stringify({value}))"
-    return json.loads(subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True).stdout)
+    return json.loads(
+        subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True).stdout
+    )
 
 
 def sentences(traces) -> list[dict]:
     return [
-        {"w": ["x"] * (j - i), "a": [*map(float, traces.attention[i:j])], "c": c.tolist(), "b": float(traces.bias[0])}
+        {
+            "w": ["x"] * (j - i),
+            "a": [*map(float, traces.attention[i:j])],
+            "c": c.tolist(),
+            "b": float(traces.bias[0]),
+        }
         for i, j in zip(traces.offsets[:-1], traces.offsets[1:], strict=True)
         for c in [traces.contribution[i:j, 0].astype(float)]
     ]
@@ -61,7 +68,9 @@ AGREE = "attn.alone(d).filter(p => p > 0.5 === attn.output(d, d.a) > 0.5).length
     ],
 )
 def test_what_is_computed_of_a_sentence_is_the_packages(of_a_sentence, expected):
-    np.testing.assert_allclose(in_node(f"data.map(d => {of_a_sentence})", sentences(TOY)), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        in_node(f"data.map(d => {of_a_sentence})", sentences(TOY)), expected, atol=1e-9
+    )
 
 
 @node
@@ -90,7 +99,9 @@ THREE = toy_traces(lengths=(3,) * 12, seed=7)
 def test_a_line_of_the_triangle_lies_at_its_jsd(level):
     lines = in_node(f"data.map(d => attn.contour(d.a, {level}).flat())", sentences(THREE))
     for d, points in zip(sentences(THREE), lines, strict=True):
-        np.testing.assert_allclose([jsd(np.array(point), np.array(d["a"])) for point in points], level, atol=1e-6)
+        np.testing.assert_allclose(
+            [jsd(np.array(point), np.array(d["a"])) for point in points], level, atol=1e-6
+        )
         np.testing.assert_allclose(np.sum(points, axis=1), 1)
 
 
@@ -257,7 +268,9 @@ TEXTS = (
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_model_in_the_page_reads_as_torch_does(text, tmp_path):
     script = sentence.write_reader(tmp_path)
-    model = f"global.attn = attn; require({json.dumps(str(script))}); const model = attn.prepare(attn.model); "
+    model = (
+        f"global.attn = attn; require({json.dumps(str(script))}); const model = attn.prepare(attn.model); "
+    )
     found = in_node("attn.read(model, attn.tokens(data, model.split))", text, model)
     tokens, known, traces = sentence.sentence_traces(text)
     assert found["w"] == tokens

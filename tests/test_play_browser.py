@@ -27,8 +27,14 @@ TILES = {
     "pieces": ["dull", ",", "."],
     "layers": ["0, alone", "6, last"],
     "models": {
-        "fine-tuned": [{"p": [0.1, 0.6, 0.7], "a": [0.8, 0.1, 0.1]}, {"p": [0.05, 0.2, 0.1], "a": [0.5, 0.2, 0.3]}],
-        "as downloaded": [{"p": [0.2, 0.6, 0.7], "a": [0.9, 0, 0.1]}, {"p": [0.3, 0.6, 0.4], "a": [0.6, 0.2, 0.2]}],
+        "fine-tuned": [
+            {"p": [0.1, 0.6, 0.7], "a": [0.8, 0.1, 0.1]},
+            {"p": [0.05, 0.2, 0.1], "a": [0.5, 0.2, 0.3]},
+        ],
+        "as downloaded": [
+            {"p": [0.2, 0.6, 0.7], "a": [0.9, 0, 0.1]},
+            {"p": [0.3, 0.6, 0.4], "a": [0.6, 0.2, 0.2]},
+        ],
     },
 }
 HEAD = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">
@@ -345,7 +351,12 @@ def test_nothing_slides_for_who_wants_no_motion(page):
     assert page.js("getComputedStyle(document.querySelector('.slot i')).transitionDuration") == "0s"
 
 
-PICTURES = ("#fig-three > svg", "#fig-tiles > svg", f"{MOVE} .attn-reading", "[data-play=erase] .attn-reading")
+PICTURES = (
+    "#fig-three > svg",
+    "#fig-tiles > svg",
+    f"{MOVE} .attn-reading",
+    "[data-play=erase] .attn-reading",
+)
 ALIVE = (".attn-triangle", ".attn-tiles", ".attn-keys", ".attn-strips", f"{MOVE} .slot")
 
 
@@ -361,7 +372,9 @@ def test_without_a_script_every_element_has_its_picture(page, place):
         page.open(place)
         assert all(seen(page, selector) for selector in (*PICTURES, "[data-play=strips] .attn-strip"))
         label = page.js(f"document.querySelector('{MOVE} .attn-reading').getAttribute('aria-label')")
-        assert all(f" {word} 0." in label for word in SENTENCES[0].split()), "the picture's words give its data"
+        assert all(f" {word} 0." in label for word in SENTENCES[0].split()), (
+            "the picture's words give its data"
+        )
     finally:
         page.call("Emulation.setScriptExecutionDisabled", value=False)
 
@@ -391,7 +404,8 @@ def test_no_script_declares_names_of_the_whole_page(chromium, place):
         return Object.getOwnPropertyNames(window).filter(name => !clean.has(name) && isNaN(name));
     })()"""
     )
-    assert names == [] and chromium.errors == []
+    assert names == []
+    assert chromium.errors == []
 
 
 def test_the_five_steps_by_touch_without_motion(page, place):

@@ -52,4 +52,8 @@ def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, name, te
         (tmp_path / name).write_text(text)
     monkeypatch.setenv("ATTN_PLUGINS", str(tmp_path / name))
     status, _, lines = called("corpora")
-    assert status == 2 and len(lines) == 1 and "ATTN_PLUGINS" in lines[0] and name in lines[0] and told in lines[0]
+    assert status == 2
+    assert len(lines) == 1
+    assert "ATTN_PLUGINS" in lines[0]
+    assert name in lines[0]
+    assert told in lines[0]

@@ -33,12 +33,15 @@ def test_a_story_as_arrays(tables):
     assert words(encoded, test, 0) == "<s> Mary went to the office . John took the milk there </s>"
     assert words(encoded, test.queries, 2) == "<s> Where is Mary </s>"
     classes = encoded.statistics["classes"]
-    assert [classes[label] for label in test.labels] == ["office", "garden", "office"] and test.allowed(36) is None
+    assert [classes[label] for label in test.labels] == ["office", "garden", "office"]
+    assert test.allowed(36) is None
     assert " ".join(encoded.vocabulary[4:]) == ". John Mary Where is milk office the there to took went"
     counts = encoded.statistics["splits"]["test"]
-    assert counts["mean_length"] == 11 and test.queries.lengths.tolist() == [5] * 3
+    assert counts["mean_length"] == 11
+    assert test.queries.lengths.tolist() == [5] * 3
     assert counts["per_class"] == [{"office": 2, "garden": 1}.get(name, 0) for name in classes]
-    assert encoded.statistics["train_source"] == "en-10k" and encoded.statistics["train_share"] == 20 / 10_000
+    assert encoded.statistics["train_source"] == "en-10k"
+    assert encoded.statistics["train_share"] == 20 / 10_000
 
 
 @pytest.fixture
@@ -54,7 +57,12 @@ def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_sa
         made = encode("babi_3", source=source)
         sizes = len(made.splits["train"]) + len(made.splits["dev"]), len(made.splits["test"])
         statistics = made.statistics
-        told[source] = (*sizes, statistics["train_source"], statistics["test_source"], statistics.get("train_share"))
+        told[source] = (
+            *sizes,
+            statistics["train_source"],
+            statistics["test_source"],
+            statistics.get("train_share"),
+        )
     assert told == {
         "": (40, 3, "generated", "en-10k", None),
         "files": (20, 3, "en", "en-10k", 20 / 10_000),
@@ -73,7 +81,11 @@ PAIR = {"premise": "Two Men  run.", "hypothesis": "2 people move.", "label": "en
 
 
 def test_a_premise_with_its_hypothesis(tables):
-    rows = [PAIR, {**PAIR, "label": "neutral"}, {**PAIR, "hypothesis": "Men sleep.", "label": "contradiction"}]
+    rows = [
+        PAIR,
+        {**PAIR, "label": "neutral"},
+        {**PAIR, "hypothesis": "Men sleep.", "label": "contradiction"},
+    ]
     tables("snli", train=rows, dev=rows, test=[{**PAIR, "premise": "Two dogs run."}])
     encoded = encode("snli")
     # Fewest training texts per word: 3, premises and hypotheses counted alike; 'qqq people move' occur twice.
@@ -90,18 +102,26 @@ def test_a_premise_with_its_hypothesis(tables):
 
 def test_shuffled_premises_keep_everything_but_the_pairing(tables):
     labels = ("neutral", "entailment")
-    rows = [{"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": labels[n % 2]} for n in range(1, 7)]
+    rows = [
+        {"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": labels[n % 2]} for n in range(1, 7)
+    ]
     tables("snli", train=rows, dev=rows, test=rows)
     own, shuffled = encode("snli").splits["test"], encode("snli", premise="shuffled").splits["test"]
-    assert sorted(own.lengths) == sorted(shuffled.lengths) and (own.lengths != shuffled.lengths).all()
-    assert shuffled.query_ids.tolist() == own.query_ids.tolist() and shuffled.labels.tolist() == own.labels.tolist()
+    assert sorted(own.lengths) == sorted(shuffled.lengths)
+    assert (own.lengths != shuffled.lengths).all()
+    assert shuffled.query_ids.tolist() == own.query_ids.tolist()
+    assert shuffled.labels.tolist() == own.labels.tolist()
     with refused("premise is 'none'; known: 'own', 'shuffled'"):
         encode("snli", premise="none")
 
 
 def test_cloze_questions_as_arrays(tables):
     """Possible answers are the entities of the passage; a question whose answer is none of them is dropped."""
-    passages = ["( @entity7 ) @entity1 came to @entity4 .", "nobody saw @entity2 but @entity4", "@entity9 is here"]
+    passages = [
+        "( @entity7 ) @entity1 came to @entity4 .",
+        "nobody saw @entity2 but @entity4",
+        "@entity9 is here",
+    ]
     answers = ["@entity7", "@entity2", "@entity9"]
     table = {"passage": passages, "question": ["who saw @placeholder ?"] * 3, "answer": answers}
     known = {name: values[:2] for name, values in table.items()}
@@ -193,7 +213,8 @@ def test_stars_become_eight_classes_and_breaks_line_ends(tables):
     assert train.labels.tolist() == (train.doc_ids % 8).tolist()
     assert encoded.vocabulary == (*text.SPECIALS, ".", "good", "very")
     assert set(encoded.splits["test"].sentence_lengths.tolist()) == {2, 3}
-    assert encoded.statistics["classes"][4] == "7 of 10" and encoded.statistics["train_share"] == 40 / 25_000
+    assert encoded.statistics["classes"][4] == "7 of 10"
+    assert encoded.statistics["train_share"] == 40 / 25_000
 
 
 def test_the_whole_set_stands_before_its_sample(tables):
@@ -207,7 +228,8 @@ def test_yahoo_counts_the_topics_that_do_not_occur(tables):
     tables("yahoo_answers_2class_sample", **rows(20, "Why?\\nBecause.", label=(0, 1)))
     encoded = encode("yahoo")
     counts = encoded.statistics["splits"]["test"]
-    assert counts["per_class"] == [10, 10, *[0] * 8] and counts["mean_sentences"] == 3
+    assert counts["per_class"] == [10, 10, *[0] * 8]
+    assert counts["mean_sentences"] == 3
 
 
 def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
@@ -218,7 +240,9 @@ def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
     table = {"text": posts, "label": labels, "group": ["g"] * 200, "doc_id": [str(i) for i in range(200)]}
     tables("20newsgroups", train=table, test=table)
     encoded = encode("20news_all")
-    assert "shown" in encoded.vocabulary and not {"hidden", "quoted", "from"} & set(encoded.vocabulary)
+    assert "shown" in encoded.vocabulary
+    assert not {"hidden", "quoted", "from"} & set(encoded.vocabulary)
     assert encoded.statistics["splits"]["dev"]["per_class"] == [1] * 20
     dropped = [encoded.statistics["splits"][split]["dropped_empty"] for split in ("train", "dev", "test")]
-    assert dropped[0] + dropped[1] == 1 and dropped[2] == 1
+    assert dropped[0] + dropped[1] == 1
+    assert dropped[2] == 1

@@ -62,5 +62,7 @@ def test_a_slip_is_told(questions):
         question = questions[name]
         if question.get("type") != "cloze":
             told = ElementTree.tostring(question, "unicode", method="text")
-            reasons = {slip["why"] for slip in ANSWERS[name].get("slips", ()) if len(items_of(slip["is"])) == 1}
+            reasons = {
+                slip["why"] for slip in ANSWERS[name].get("slips", ()) if len(items_of(slip["is"])) == 1
+            }
             assert not [why for why in reasons if why not in told], name

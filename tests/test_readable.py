@@ -13,6 +13,10 @@ PACKAGES = ("attn_core", "attn_lab", "book/attn_book", "book/attn_build", "bench
 DENSITY = 11
 """Tokens a line that a package has on average, at most."""
 
+DENSITY_OF_TESTS = 11.5
+COMPOUND = 0.1
+"""Of the asserts of tests, the share that may hold more than one claim."""
+
 DENSEST_FILE = 14
 BRANCHES = 12
 PACKED = 40
@@ -65,7 +69,11 @@ def code_tokens(text: str) -> list[tokenize.TokenInfo]:
     """Tokens without comments, docstrings and layout. An f-string is one token, as Python 3.11 has it."""
     documented = set()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             documented.update(range(node.lineno, node.end_lineno + 1))
     tokens = []
     inside = 0  # f-strings, which hold f-strings
@@ -84,7 +92,9 @@ def branches(function: ast.FunctionDef) -> int:
 def vague_names(node: ast.AST) -> int:
     """1 for an assignment to a name that says nothing, the number of such parameters for a function."""
     if isinstance(node, ast.Assign):
-        names = [leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+        names = [
+            leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)
+        ]
         return int(not VAGUE_NAMES.isdisjoint(names))
     if isinstance(node, ast.FunctionDef):
         return sum(argument.arg in VAGUE_NAMES for argument in node.args.args)
@@ -133,10 +143,13 @@ def test_the_measure_counts_what_a_reader_meets(tmp_path):
         "    return [y for y in given if y] or given\n"
     )
     tokens = code_tokens((tmp_path / "module.py").read_text())
-    assert [token.string for token in tokens[:2]] == ["name", "="] and tokens[3].string == "a"
+    assert [token.string for token in tokens[:2]] == ["name", "="]
+    assert tokens[3].string == "a"
     measured = measures(tmp_path)
-    assert measured["tokens"] == 3 + 7 + 6 + 6 + 12 and (measured["packed"], measured["vague"]) == (1, 1)
-    assert measured["density"] == 6.8 and measured["dense"] == ["module.py:4: a lambda with a name"]
+    assert measured["tokens"] == 3 + 7 + 6 + 6 + 12
+    assert (measured["packed"], measured["vague"]) == (1, 1)
+    assert measured["density"] == 6.8
+    assert measured["dense"] == ["module.py:4: a lambda with a name"]
     assert branches(ast.parse((tmp_path / "module.py").read_text()).body[-1]) == 3
 
 
@@ -160,5 +173,18 @@ def test_names_are_bound_one_by_one_and_say_something(packages):
 
 
 def test_packages_are_not_dense(packages):
-    dense = {folder: measured["density"] for folder, measured in packages.items() if measured["density"] > DENSITY}
+    dense = {
+        folder: measured["density"] for folder, measured in packages.items() if measured["density"] > DENSITY
+    }
     assert not dense
+
+
+def test_tests_are_no_denser():
+    assert measures(ROOT / "tests")["density"] <= DENSITY_OF_TESTS
+
+
+def test_an_assert_holds_one_claim():
+    modules = [ast.parse(path.read_text()) for path in (ROOT / "tests").rglob("*.py")]
+    asserts = [node.test for module in modules for node in ast.walk(module) if isinstance(node, ast.Assert)]
+    compound = [test for test in asserts if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)]
+    assert len(compound) <= COMPOUND * len(asserts)

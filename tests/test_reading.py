@@ -27,14 +27,19 @@ def lock(name: str) -> dict[str, str]:
 def test_what_reading_needs_is_a_part_of_the_whole():
     read = lock("requirements-read.lock")
     whole = lock("requirements.lock") | lock("requirements-torch.lock")
-    assert read.items() <= whole.items() and not set(read) & set(ABSENT) and set(ABSENT) <= set(whole)
+    assert read.items() <= whole.items()
+    assert not set(read) & set(ABSENT)
+    assert set(ABSENT) <= set(whole)
 
 
 def test_every_locked_version_has_the_day_of_its_release():
     lines = (ROOT / "data" / "locks.csv").read_text().splitlines()
     rows = [line.split(",") for line in lines[1:]]
-    assert lines[0] == "package,version,published" and all(re.fullmatch(r"20\d\d-\d\d-\d\d", row[2]) for row in rows)
-    assert {name: version for name, version, _ in rows} == lock("requirements.lock") | lock("requirements-torch.lock")
+    assert lines[0] == "package,version,published"
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\d", row[2]) for row in rows)
+    assert {name: version for name, version, _ in rows} == lock("requirements.lock") | lock(
+        "requirements-torch.lock"
+    )
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-read.lock"])
@@ -72,11 +77,15 @@ def test_a_page_executes_without(page, reading, monkeypatch):
     """Sentences that are read live; trainings at other parameters, which are code with a note; planted runs."""
     small = sources.declaration(page, ROOT).smoke
     path = running.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
-    cells, shortened = sources.read_notebook(path).cells, sources.read_notebook(path).metadata.attn.get("shortened")
+    cells, shortened = (
+        sources.read_notebook(path).cells,
+        sources.read_notebook(path).metadata.attn.get("shortened"),
+    )
     assert shortened == (running.NO_TORCH if page == "extending" else None)
     tagged = len(sources.codes(sources.convert(page, ROOT).cells, "torch"))
     shown = [str(cell.get("outputs", "")) for cell in cells]
-    assert sum(running.NO_TORCH in text for text in shown) == tagged and any(shown)
+    assert sum(running.NO_TORCH in text for text in shown) == tagged
+    assert any(shown)
     if page in ELSEWHERE:
         sentences.check(page, ROOT, sources.read_notebook(path), monkeypatch)
 
@@ -87,7 +96,8 @@ def test_outputs_of_every_cell_that_trains_are_stored():
     values = sources.declaration("extending", ROOT).defaults
     assert not running.skip_torch(notebook, values)
     shown = [cell.outputs for cell in sources.codes(notebook.cells, "torch")]
-    assert "single-state agreement" in str(shown[0]) and all(running.TRAINED in str(outputs[0]) for outputs in shown)
+    assert "single-state agreement" in str(shown[0])
+    assert all(running.TRAINED in str(outputs[0]) for outputs in shown)
     assert running.skip_torch(notebook, values | {"epochs": 3})
 
 
@@ -99,4 +109,7 @@ def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch)
     stored, rows = derived.searched(corpus), derived.classifiers(corpus)
     few = store.read(store.archive_folder(), rows.set_index("seed")["key"][10]).traces.take(range(0, 100, 20))
     found = beside.per_search(few, search(few)).set_index("doc_id")
-    assert found.sub(stored.set_index("doc_id").loc[found.index, found.columns]).abs().to_numpy().max() < CLOSE_SEARCHED
+    assert (
+        found.sub(stored.set_index("doc_id").loc[found.index, found.columns]).abs().to_numpy().max()
+        < CLOSE_SEARCHED
+    )

@@ -39,7 +39,9 @@ def test_signs_in_a_docstring_are_escaped_and_code_is_code():
 
 
 def test_versions_of_what_the_theme_bundles_are_those_of_the_page():
-    scripts = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static" / "scripts"
+    scripts = (
+        Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static" / "scripts"
+    )
     page = (ROOT / "book" / "licences.md").read_text()
     text = (ROOT / "book" / "_static" / "licences.txt").read_text()
     notice = (scripts / "bootstrap.js.LICENSE.txt").read_text()

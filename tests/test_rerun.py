@@ -21,7 +21,8 @@ def again():
 
 
 def test_a_page_run_again_reads_like_the_book(again):
-    assert again.name == "04-2-2-adversarial--epsilon-0.1.html" and again.with_suffix(".ipynb").is_file()
+    assert again.name == "04-2-2-adversarial--epsilon-0.1.html"
+    assert again.with_suffix(".ipynb").is_file()
     text = again.read_text()
     assert not any(raw in text for raw in ("{glue", "{doc}", "{ref}", "{cite", ":::"))
     article = BeautifulSoup(text, "html.parser").find("article")
@@ -33,7 +34,8 @@ def test_a_page_run_again_reads_like_the_book(again):
 def test_a_browser_shows_its_figures(again, chromium):
     for width in (1280, 390):
         chromium.open(again, width)
-        assert chromium.js(DRAWN) and not chromium.errors
+        assert chromium.js(DRAWN)
+        assert not chromium.errors
         assert chromium.js("document.documentElement.scrollWidth") <= width
 
 
@@ -48,10 +50,19 @@ def test_three_values_stand_side_by_side(tmp_path):
     page = side_by_side(sheets, ["n = 1", "n = 2", "n = 3"], tmp_path / "all.html").read_text()
     both = BeautifulSoup(page, "html.parser")
     runs = [(part["data-run"], part.text.strip()) for part in both.find_all(attrs={"data-run": True})]
-    assert page.count("same") == 1 and len(both.find_all(class_="attn-twin")) == 2
-    assert runs == [("n = 1", "1"), ("n = 2", "2"), ("n = 3", "3"), ("n = 1", "5"), ("n = 2", "5"), ("n = 3", "6")]
+    assert page.count("same") == 1
+    assert len(both.find_all(class_="attn-twin")) == 2
+    assert runs == [
+        ("n = 1", "1"),
+        ("n = 2", "2"),
+        ("n = 3", "3"),
+        ("n = 1", "5"),
+        ("n = 2", "5"),
+        ("n = 3", "6"),
+    ]
     ids = [tag["id"] for tag in both.find_all(id=True)]
-    assert len(ids) == len(set(ids)) == 7 and page.count("code") == 1
+    assert len(ids) == len(set(ids)) == 7
+    assert page.count("code") == 1
 
 
 @pytest.mark.parametrize("wrong", ["epsilon", "epsilon=0.1", "epsilon=0.1,,0.3"])

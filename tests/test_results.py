@@ -29,7 +29,9 @@ def spans_of(corpus: str) -> set[str]:
 KEYS = store.keys(STORE)
 TABLES = sorted(key for stem in store.stems(STORE) for key in spans_of(stem))
 RUNS = {key: from_dict(store.read_record(STORE, key)["run"]) for key in TABLES}
-OF_WORDS = [key for key in TABLES if RUNS[key].family != "cls"]  # a [CLS] model has a table of its own, and no traces
+OF_WORDS = [
+    key for key in TABLES if RUNS[key].family != "cls"
+]  # a [CLS] model has a table of its own, and no traces
 ERASURE = [key for key in OF_WORDS if RUNS[key].family == "hierarchical"]
 SECOND = [key for key in OF_WORDS if RUNS[key].vectors == "ppmi-300" and packing.keeps_few_columns(RUNS[key])]
 FIRST = [key for key in OF_WORDS if key not in ERASURE + SECOND]
@@ -44,8 +46,11 @@ def is_whole(key: str) -> bool:
 @pytest.mark.parametrize("key", FIRST)
 def test_the_optimum_bounds_everything_on_every_archived_document(key):
     documents = read(key).documents
-    assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
-    best = "exact" if "jsd_exact epsilon=0.05" in documents else "lower"  # text pairs: the lower end of a bracket
+    assert documents["doc_id"].is_unique
+    assert len(derived(documents)) == len(documents)
+    best = (
+        "exact" if "jsd_exact epsilon=0.05" in documents else "lower"
+    )  # text pairs: the lower end of a bracket
     for epsilon in (0.01, 0.05):
         jsd, tvd = (documents[f"{name}_{best} epsilon={epsilon:g}"] for name in ("jsd", "tvd"))
         assert (jsd >= documents[f"jsd_search epsilon={epsilon:g}"] - 1e-6).all()
@@ -104,9 +109,13 @@ def test_the_short_table_of_single_texts_is_what_record_and_summary_say(key):
     budget = packing.BUDGETS["dot" if RUNS[key].attention == "dot" else "judged"]
     assert len(stored) == min(result.record["n_test"], budget["documents"])
     if is_whole(key):
-        of_all = with_parameters(result.numbers).query("predicted == 'all' and bin == 'all' and statistic == 'mean'")
+        of_all = with_parameters(result.numbers).query(
+            "predicted == 'all' and bin == 'all' and statistic == 'mean'"
+        )
         mean = of_all.set_index("measure").value
-        for column in {"tau_attention_gradient", "median_change", "jsd_exact epsilon=0.05", *MEASURES} & set(stored):
+        for column in {"tau_attention_gradient", "median_change", "jsd_exact epsilon=0.05", *MEASURES} & set(
+            stored
+        ):
             assert stored[column].mean() == pytest.approx(mean[column], abs=2e-5)
         if result.traces.classes <= 2:
             scores = classification(stored["label"].to_numpy(), stored["p"].to_numpy())
@@ -125,7 +134,8 @@ def test_erasure_tables_are_what_the_traces_give_and_keep_to_the_optimum(key):
     np.testing.assert_allclose(fresh["delta_js rule=coded"], kept["delta_js rule=coded"], atol=2e-6)
     for name in ("random", "attention", "gradient", "product", "first_order"):
         flips = stored[(stored[f"removed_{name}"] > 0) & ~stored[f"zero_{name}"].astype(bool)]
-        assert (flips["removed_optimum"] <= flips[f"removed_{name}"]).all() and (flips["removed_optimum"] > 0).all()
+        assert (flips["removed_optimum"] <= flips[f"removed_{name}"]).all()
+        assert (flips["removed_optimum"] > 0).all()
 
 
 def test_runs_of_a_corpus_saw_the_same_data():
@@ -142,6 +152,8 @@ def test_runs_of_a_corpus_saw_the_same_data():
         known["vectors" if name in catalogue.RECIPES else "data"].add(digest)
     assert data == known["data"], "what is taken without its texts"
     records = [store.read_record(STORE, key) for key in KEYS]
-    records = [record for record in records if record["run"]["encoder"] not in PRETRAINED]  # they have their own
+    records = [
+        record for record in records if record["run"]["encoder"] not in PRETRAINED
+    ]  # they have their own
     shared = {record["fingerprints"]["vectors"] for record in records if "-300" in record["run"]["vectors"]}
     assert shared == known["vectors"]

@@ -32,7 +32,8 @@ def test_numbers_sort_by_size_and_empty_cells_last():
     )
     up = ["−1.2", "> 0.20", "0.5", "16,175", ""]
     assert found[:2] == [up, [*up[3::-1], ""]], "empty cells are last in both directions"
-    assert found[2] == ["20 News", "bAbI 1", "bAbI 2", "SST"] and found[3:] == [True, False, True]
+    assert found[2] == ["20 News", "bAbI 1", "bAbI 2", "SST"]
+    assert found[3:] == [True, False, True]
 
 
 @pytest.mark.parametrize("sheet", sorted(SCRIPT.parent.glob("*.css")), ids=lambda path: path.name)
@@ -43,7 +44,8 @@ def test_no_block_of_a_style_sheet_is_left_open(sheet):
 
 def test_a_table_escapes_all_but_what_is_html():
     text = tables.rows({"a": True, "b": False}, [("<b>", HTML('<a href="x.html">x</a>')), ("-1.2", "")]).data
-    assert "&lt;b&gt;" in text and '<td><a href="x.html">x</a></td>' in text
+    assert "&lt;b&gt;" in text
+    assert '<td><a href="x.html">x</a></td>' in text
     assert "<th data-filter>a</th><th>b</th>" in text
 
 
@@ -58,7 +60,9 @@ ACT = """(() => {
 
 @pytest.mark.browser
 def test_a_browser_sorts_and_filters(tmp_path, chromium):
-    table = tables.rows({"data set": True, "here": False}, [("SST", "0.30"), ("IMDB", "0.10"), ("SST", "0.20")]).data
+    table = tables.rows(
+        {"data set": True, "here": False}, [("SST", "0.30"), ("IMDB", "0.10"), ("SST", "0.20")]
+    ).data
     text = f"<!doctype html><body>{table}<script>{SCRIPT.read_text()}</script>"
     (tmp_path / "page.html").write_text(text)
     chromium.open(tmp_path / "page.html")
@@ -83,7 +87,9 @@ def test_a_long_table_is_turned_over_and_searched_and_whole_without_scripts(tmp_
     assert rendering.LONG_TABLE.sub(rendering.packed, short) == short
     body = rendering.LONG_TABLE.sub(rendering.packed, f"<p>{long}</p>")
     for name in ("page", "again"):
-        (tmp_path / f"{name}.html").write_text(f"<!doctype html><body>{body}<script>{SCRIPT.read_text()}</script>")
+        (tmp_path / f"{name}.html").write_text(
+            f"<!doctype html><body>{body}<script>{SCRIPT.read_text()}</script>"
+        )
     chromium.open(tmp_path / "page.html")
     found = chromium.js(TURN)
     assert found[:6] == [50, 50, "1–50 of 120 rows", "row 50", "51–100 of 120 rows", False]
@@ -91,6 +97,8 @@ def test_a_long_table_is_turned_over_and_searched_and_whole_without_scripts(tmp_
     chromium.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         chromium.open(tmp_path / "again.html")
-        assert chromium.js("document.querySelectorAll('noscript tbody tr').length") == 120, "all without scripts"
+        assert chromium.js("document.querySelectorAll('noscript tbody tr').length") == 120, (
+            "all without scripts"
+        )
     finally:
         chromium.call("Emulation.setScriptExecutionDisabled", value=False)

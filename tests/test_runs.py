@@ -55,7 +55,9 @@ def test_a_number_lies_within_its_bounds(name):
 def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_the_rest():
     late = Run("sst", seed=SEEDS[0], hidden=16)
     result = obtain(late, traces=False)
-    assert result.source == "archive" and result.traces is None and result.numbers is not None
+    assert result.source == "archive"
+    assert result.traces is None
+    assert result.numbers is not None
     with pytest.raises(AbsentRun, match=f"no single documents of run {late.key}.*--fresh"):
         obtain(late)
 
@@ -84,7 +86,8 @@ def test_a_record_names_a_vector_file_by_its_content(tmp_path):
     (tmp_path / "glove.txt").write_text("the 1 2\n")
     run = Run("sst", vectors=str(tmp_path / "glove.txt"))
     kept = as_dict(run)
-    assert kept["vectors"].startswith("sha256:") and from_dict(kept).key == run.key
+    assert kept["vectors"].startswith("sha256:")
+    assert from_dict(kept).key == run.key
 
 
 def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
@@ -93,7 +96,8 @@ def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
     data = encode("planted", n_train=40, n_dev=5, n_test=5)
     assert compute.reduced(data, 1.0) is data
     kept = [set(compute.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
-    assert [len(ids) for ids in kept] == [4, 10, 20] and kept[0] < kept[1] < kept[2]
+    assert [len(ids) for ids in kept] == [4, 10, 20]
+    assert kept[0] < kept[1] < kept[2]
     assert compute.reduced(data, 0.1).splits["test"] is data.splits["test"]
     assert obtain(tiny(fraction=0.5)).record["n_train"] == 40
 
@@ -195,7 +199,8 @@ def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
 
 def test_what_a_run_is_compared_with():
     first = Run("sst")
-    assert compared_with(first) is None and compared_with(Run("sst", attention="dot", seed=50)) is None
+    assert compared_with(first) is None
+    assert compared_with(Run("sst", attention="dot", seed=50)) is None
     assert compared_with(Run("sst", seed=50)) == first == compared_with(Run("sst", attention="uniform"))
     assert compared_with(Run("sst", seed=50, selection="test")) == Run("sst", selection="test")
     assert compared_with(Run("sst", rounding=1)) == first
@@ -213,7 +218,9 @@ def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys)
     table, notes = packing.beside(other, traces)
     upkeep.remove(store.cache_store(), first.key)
     again, same = packing.beside(other, traces)
-    assert notes == same and notes["against"]["base"] == first.key and notes["against"]["jsd"] > 0
+    assert notes == same
+    assert notes["against"]["base"] == first.key
+    assert notes["against"]["jsd"] > 0
     pd.testing.assert_frame_equal(table, again)
     assert f"compared with {first.key}" in capsys.readouterr().err
     assert not store.has(store.cache_store(), first.key)
@@ -221,15 +228,17 @@ def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys)
 
 def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(archive):
     for selection in ("dev", "test"):
-        first, other = (Run("planted", seed=seed, epochs=1, selection=selection, options=TINY) for seed in (10, 50))
+        first, other = (
+            Run("planted", seed=seed, epochs=1, selection=selection, options=TINY) for seed in (10, 50)
+        )
         for run in (first, other):
             obtain(run)
             pack_run(run)
         packed = store.read(archive, other.key)
-        assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
-        assert (packed.against is None) == (selection == "test") and "single_state_agreement" in set(
-            packed.numbers["measure"]
-        )
+        assert packed.record["against"]["base"] == first.key
+        assert packed.record["against"]["jsd"] > 0
+        assert (packed.against is None) == (selection == "test")
+        assert "single_state_agreement" in set(packed.numbers["measure"])
 
 
 def test_few_words_are_trained_by_one_thread_whatever_else_the_machine_does():

@@ -21,16 +21,21 @@ def test_rules_are_whole():
     """One sense, one place, one side: of all three papers."""
     rules = reported("tolerances")
     names = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
-    assert not rules.duplicated(names).any() and rules["id"].is_unique
-    assert set(rules["kind"]) == {"number", "range", "claim", "band"} and set(rules["late"]) == {"", "yes"}
+    assert not rules.duplicated(names).any()
+    assert rules["id"].is_unique
+    assert set(rules["kind"]) == {"number", "range", "claim", "band"}
+    assert set(rules["late"]) == {"", "yes"}
     near = rules["kind"].isin(["number", "range"])
-    assert ((rules["side"] == "") == near).all() and np.isfinite(rules["reference"]).all()
+    assert ((rules["side"] == "") == near).all()
+    assert np.isfinite(rules["reference"]).all()
     assert rules.loc[~near, "tolerance"].isna().all(), "a threshold has no tolerance"
     assert (rules["kind"] == "claim").equals(rules["item"].str.startswith("claim"))
     assert rules["page"].notna().all()
     for rule in rules.itertuples():
         field, _, other = rule.minus.partition("=")
-        assert field in ("", "encoder_ours", "measure_ours") and (field == "" or other != getattr(rule, field)), rule
+        assert field in ("", "encoder_ours", "measure_ours") and (
+            field == "" or other != getattr(rule, field)
+        ), rule
         if rule.predicted != "all":
             assert CATALOGUE[rule.corpus].classes[int(rule.predicted)] == rule.group, rule
         word = rule.rule.split(" ")[0]
@@ -67,16 +72,22 @@ def verdict(**row) -> str:
 
 def test_a_number_is_judged_by_its_whole_interval():
     assert verdict() == "holds" and verdict(low=0.4, high=0.6) == "holds", "its own edge lies within"
-    assert verdict(high=0.61) == "undecided" and verdict(low=0.1, high=0.9) == "undecided"
-    assert verdict(ours=0.7, low=0.55, high=0.85) == "undecided", "its mean lies outside, its interval reaches in"
-    assert verdict(ours=0.7, low=0.61, high=0.8) == "differs" and verdict(ours=0.3, low=0.2, high=0.39) == "differs"
+    assert verdict(high=0.61) == "undecided"
+    assert verdict(low=0.1, high=0.9) == "undecided"
+    assert verdict(ours=0.7, low=0.55, high=0.85) == "undecided", (
+        "its mean lies outside, its interval reaches in"
+    )
+    assert verdict(ours=0.7, low=0.61, high=0.8) == "differs"
+    assert verdict(ours=0.3, low=0.2, high=0.39) == "differs"
 
 
 def test_what_has_no_interval_is_judged_by_its_value():
     value = {"low": np.nan, "high": np.nan}
-    assert verdict(**value, ours=0.6) == "holds" and verdict(**value, ours=0.6001) == "differs"
+    assert verdict(**value, ours=0.6) == "holds"
+    assert verdict(**value, ours=0.6001) == "differs"
     assert verdict(**value, ours=0.1 + 0.3, tolerance=0.1) == "holds"  # 0.1 + 0.3 > 0.4 in binary
-    assert verdict(**value, tolerance=0.0) == "holds" and verdict(**value, ours=0.501, tolerance=0.0) == "differs"
+    assert verdict(**value, tolerance=0.0) == "holds"
+    assert verdict(**value, ours=0.501, tolerance=0.0) == "differs"
 
 
 def test_a_claim_holds_or_differs_with_its_whole_interval():
@@ -162,11 +173,18 @@ def test_claims_need_a_test_set_of_fifty(scored, documents, unjudged):
 def test_a_number_needs_three_seeds_and_a_count_none(scored, count, unjudged):
     rows = scored(seeds_of(values={"tau_attention_gradient": 0.5}, count=count), "jain")
     row = row_for(
-        rows, item="Table 2", corpus="sst", group="negative", encoder="lstm", statistic="mean", measure="tau_gradient"
+        rows,
+        item="Table 2",
+        corpus="sst",
+        group="negative",
+        encoder="lstm",
+        statistic="mean",
+        measure="tau_gradient",
     )
     assert row["unjudged"] == unjudged
     counts = rows[(rows["item"] == "Table 1") & (rows["corpus"] == "sst") & rows["measure"].isin(COUNTED)]
-    assert set(counts["unjudged"]) == {""} and not {*counts["verdict"]} & {"undecided", "unjudged"}
+    assert set(counts["unjudged"]) == {""}
+    assert not {*counts["verdict"]} & {"undecided", "unjudged"}
 
 
 # ---- Serrano & Smith ------------------------------------------------------------------------------------------------
@@ -211,8 +229,11 @@ def test_the_statements_of_one_run_by_hand():
 def test_later_rules_carry_a_date_and_a_reason():
     rules = reported("tolerances")
     first = rules["date"] == rules["date"].min()
-    named = rules["item"].str.contains(r"Figure [34]$|^files: ") & (rules["paper"] == "jain")  # anew, nothing else
-    assert rules.loc[first & ~named, "reason"].isna().all() and (rules.loc[first, "late"] == "").all()
+    named = rules["item"].str.contains(r"Figure [34]$|^files: ") & (
+        rules["paper"] == "jain"
+    )  # anew, nothing else
+    assert rules.loc[first & ~named, "reason"].isna().all()
+    assert (rules.loc[first, "late"] == "").all()
     assert rules.loc[named, "reason"].str.startswith("item named anew on 2026-11-26").all()
     assert rules.loc[~first, "reason"].str.contains("added").all()
     changed = rules[rules["date"] == rules["date"].max()]

@@ -12,7 +12,12 @@ from attn_core.measures import jsd
 @kinds
 @pytest.mark.parametrize(
     "options",
-    [{}, {"objective": "kl", "k": 2}, {"diversity": paper_diversity(5)}, {"penalty": 5.0, "margin": 0.2, "lr": 0.1}],
+    [
+        {},
+        {"objective": "kl", "k": 2},
+        {"diversity": paper_diversity(5)},
+        {"penalty": 5.0, "margin": 0.2, "lr": 0.1},
+    ],
 )
 def test_search_equals_automatic_differentiation(kind, options):
     """Weights after 10 steps within 1e-5 of the twin in double precision, of several outputs within 2e-5."""
@@ -60,7 +65,8 @@ def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_
 
     before, starts = torch.get_num_threads(), np.array([[0.0, 300.0, -300.0]] * 5)
     found = search(one([0.25, 0.5, 0.25], [60, 50, 40]), steps=20, starts=starts, objective=objective)
-    assert np.isfinite(found).all() and found.sum(axis=1) == pytest.approx(1)
+    assert np.isfinite(found).all()
+    assert found.sum(axis=1) == pytest.approx(1)
     assert torch.get_num_threads() == before
 
 
@@ -69,7 +75,8 @@ def test_select_by_hand():
     traces = one([0.5, 0.5], [1.0, -1.0])
     weights = np.array([[1.0, 0.0], [0.55, 0.45]])
     row = select(traces, weights, 0.05).iloc[0]
-    assert row["adversary"] == 1 and row["jsd"] == pytest.approx(jsd([0.55, 0.45], [0.5, 0.5]))
+    assert row["adversary"] == 1
+    assert row["jsd"] == pytest.approx(jsd([0.55, 0.45], [0.5, 0.5]))
     assert row["tvd"] == pytest.approx(0.5 * np.tanh(0.05))
     own = select(traces, weights[:1], 0.05).iloc[0]
     assert own[["adversary", "jsd", "tvd"]].tolist() == [-1, 0, 0]

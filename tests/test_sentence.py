@@ -27,7 +27,8 @@ from benchmarks.sentence_model import quantise
 
 def test_table_holds_together():
     table, summary = sentence.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
-    assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
+    assert table.attention.sum() == pytest.approx(1)
+    assert table.adversary.sum() == pytest.approx(1)
     logit = np.log(summary["p"] / (1 - summary["p"]))
     moved = logit + ((table.adversary - table.attention) * table.contribution).sum()
     assert summary["p_adversary"] == pytest.approx(1 / (1 + np.exp(-moved)), abs=1e-6)
@@ -96,7 +97,11 @@ PIECES = [
 ]
 
 
-@given(st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_categories=["Lo"])), max_size=12).map("".join))
+@given(
+    st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_categories=["Lo"])), max_size=12).map(
+        "".join
+    )
+)
 def test_typed_text_is_split_as_by_spacy(text):
     assert clean_typed(text) == clean_sst(text)
 
@@ -115,7 +120,8 @@ def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     first = data.splits["test"].take([0])
     words = [data.vocabulary[i] for i in first.ids[1:-1]]
     table, told = sentence.read_sentence(" ".join(words), run=run)
-    assert table.token.tolist() == words and table.known.all()
+    assert table.token.tolist() == words
+    assert table.known.all()
     assert told["p"] == pytest.approx(stored.p[0], abs=2e-3)  # the store keeps twelve bits
     assert table.attention.to_numpy() == pytest.approx(stored.attention[: len(words)], abs=1e-3)
     with refused("is not in the cache"):
@@ -130,7 +136,9 @@ def test_the_layer_on_the_page_is_that_of_the_model():
     learned, about = sentence.load()
     reading = sentence.Reading(learned, to_ids([["film", "was", "not", "good"]], about["words"])[0][:, None])
     layer = names["Attention"](reading.h.shape[-1], len(learned["attention.project.bias"]))
-    places = {name: name if name.startswith("decoder") else f"attention.{name}" for name in layer.state_dict()}
+    places = {
+        name: name if name.startswith("decoder") else f"attention.{name}" for name in layer.state_dict()
+    }
     layer.load_state_dict({name: torch.as_tensor(learned[place]) for name, place in places.items()})
     alpha, p = layer(torch.as_tensor(reading.h.swapaxes(0, 1)))
     traces = sentence.sentence_traces("film was not good")[2]

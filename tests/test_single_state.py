@@ -22,7 +22,10 @@ def test_words_of_other_texts(classes):
     traces = toy_traces(lengths=(1, 2, 5, 8), seed=classes, classes=classes)
     b, expected = traces.bias.astype(float), []
     for d, _, a, c in documents(traces):
-        own, others = decides(b + a @ c), [token for e, _, _, more in documents(traces) if e != d for token in more]
+        own, others = (
+            decides(b + a @ c),
+            [token for e, _, _, more in documents(traces) if e != d for token in more],
+        )
         expected.append(np.mean([decides(b + token) == own for token in others]))
     np.testing.assert_allclose(elsewhere(traces), expected)
 
@@ -30,13 +33,15 @@ def test_words_of_other_texts(classes):
 def test_by_hand():
     """Bias 0, contributions 1, 1, -3 and weights 0.5, 0.3, 0.2: the logit is 0.2, two of three tokens agree."""
     row = single_state_agreement(one([0.5, 0.3, 0.2], [1.0, 1.0, -3.0])).iloc[0]
-    assert (
-        row["single_state_agreement"] == pytest.approx(2 / 3)
-        and row["attention_invariant"] == 0
-        and row["flips_under_uniform"] == 1
-    )
+    assert row["single_state_agreement"] == pytest.approx(2 / 3)
+    assert row["attention_invariant"] == 0
+    assert row["flips_under_uniform"] == 1
     row = single_state_agreement(one([0.5, 0.3, 0.2], [1.0, 2.0, 0.5])).iloc[0]
-    assert (row["single_state_agreement"], row["attention_invariant"], row["flips_under_uniform"]) == (1, 1, 0)
+    assert (row["single_state_agreement"], row["attention_invariant"], row["flips_under_uniform"]) == (
+        1,
+        1,
+        0,
+    )
     assert single_state_agreement(toy_traces(classes=3))["permutation_expected"].isna().all()
 
 
@@ -48,13 +53,16 @@ def test_locked_is_what_a_grid_of_all_attentions_says(n, classes, seed):
     ((_, _, _, c),), b = documents(traces), traces.bias
     grid = [np.array(w) / 20 for w in product(range(21), repeat=n) if sum(w) == 20]
     own = decisions(traces.logits)[0]
-    assert single_state_agreement(traces)["attention_invariant"].iloc[0] == all(decides(b + w @ c) == own for w in grid)
+    assert single_state_agreement(traces)["attention_invariant"].iloc[0] == all(
+        decides(b + w @ c) == own for w in grid
+    )
 
 
 def test_pairs_are_read_by_their_network_and_never_called_locked():
     traces = toy_pairs(lengths=(2, 5, 7), seed=3)
     found = single_state_agreement(traces)
-    assert found["attention_invariant"].isna().all() and found["permutation_expected"].isna().all()
+    assert found["attention_invariant"].isna().all()
+    assert found["permutation_expected"].isna().all()
     for d in range(len(traces)):
         start, stop = traces.offsets[d : d + 2]
         alone = []

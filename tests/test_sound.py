@@ -56,7 +56,11 @@ def changed(logits):
 
 FUNCTIONS = {  # name -> input, the function, and its answer by another way
     "tvd": (OUTPUTS, lambda p: tvd(p, OUTPUTS[0]), lambda p: np.abs(p - OUTPUTS[0]).sum(-1) / 2),
-    "tvd of one class": (TRACES.outputs, lambda p: tvd(p, TRACES.outputs), lambda p: np.abs(p - TRACES.outputs)[:, 0]),
+    "tvd of one class": (
+        TRACES.outputs,
+        lambda p: tvd(p, TRACES.outputs),
+        lambda p: np.abs(p - TRACES.outputs)[:, 0],
+    ),
     "jsd": (OUTPUTS[1], lambda p: jsd(p, OUTPUTS[0]), lambda p: jensenshannon(p, OUTPUTS[0]) ** 2),
     "jsd of one token": ([1.0], lambda p: jsd(p, [1.0]), lambda p: 0.0),
     "jsd_ragged": (
@@ -127,7 +131,9 @@ def cell(name: str, kind: str) -> str:
     except AttnError as error:
         assert "\n" not in str(error)
         return "one line"
-    np.testing.assert_allclose(found, np.asarray(outside(np.asarray(given, float)), float), atol=ROUGH.get(kind, 1e-6))
+    np.testing.assert_allclose(
+        found, np.asarray(outside(np.asarray(given, float)), float), atol=ROUGH.get(kind, 1e-6)
+    )
     return "right"
 
 
@@ -181,7 +187,10 @@ def test_replicas_do_not_remove_each_others_stages(tmp_path):
         code = "from attn_lab.data.files import half_written; print(half_written())"
         command = f"hostname attn-sweep-workers-{end} && {sys.executable} -c '{code}'"
         done = subprocess.run(
-            ["unshare", "-r", "-u", "-p", "-f", "sh", "-c", command], capture_output=True, text=True, check=False
+            ["unshare", "-r", "-u", "-p", "-f", "sh", "-c", command],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             pytest.skip("no namespaces here")
@@ -250,10 +259,14 @@ def test_a_hundred_edits_are_a_hundred_faults(tmp_path):
     shutil.copytree(DATA, tmp_path / "data")
     folder = tmp_path / "data" / "archive"
     sealed = sorted(store.manifest(folder))
-    beside = {f"../{path.relative_to(DATA).as_posix()}" for path in DATA.glob("*/*.*") if path.parent.name != "sweeps"}
-    assert not {name for name in beside if "archive" not in name and "README" not in name and "/." not in name} - {
-        *sealed
+    beside = {
+        f"../{path.relative_to(DATA).as_posix()}"
+        for path in DATA.glob("*/*.*")
+        if path.parent.name != "sweeps"
     }
+    assert not {
+        name for name in beside if "archive" not in name and "README" not in name and "/." not in name
+    } - {*sealed}
     rng = random.Random(SEED)
     edited = rng.sample(sealed, 100)
     for name in edited:

@@ -57,17 +57,21 @@ def moments(table, task: int) -> tuple[int, int]:
     return right, unasked
 
 
-@pytest.mark.parametrize(("task", "mean", "slack", "words"), [(1, 36.2, 0.5, 24), (2, 94.1, 5, 38), (3, 307.0, 25, 39)])
+@pytest.mark.parametrize(
+    ("task", "mean", "slack", "words"), [(1, 36.2, 0.5, 24), (2, 94.1, 5, 38), (3, 307.0, 25, 39)]
+)
 def test_stories_resemble_the_original(monkeypatch, task, mean, slack, words):
     monkeypatch.setitem(stories.SIZES, "train", 3000)
     table = stories.babi(task, "train")
-    assert table.columns.tolist() == ["passage", "question", "answer", "story", "source"] and len(table) == 3000
+    assert table.columns.tolist() == ["passage", "question", "answer", "story", "source"]
+    assert len(table) == 3000
     lists = [passage.replace(".\n", " . ").rstrip(".").split() for passage in table["passage"]]
     assert abs(np.mean([len(tokens) for tokens in lists]) - mean) < slack
     lists += [question.rstrip("?").split() for question in table["question"]]
     assert len(vocabulary(lists)) == words
     shares = table["answer"].value_counts(normalize=True)
-    assert set(shares.index) == set(stories.PLACES) and shares.min() > 0.1
+    assert set(shares.index) == set(stories.PLACES)
+    assert shares.min() > 0.1
 
 
 @pytest.mark.parametrize("task", [1, 2, 3])
@@ -77,7 +81,8 @@ def test_questions_are_asked_whenever_the_rule_allows_and_the_text_answers_them(
         for split, n in (("train", 1500), ("train", 50), ("test", 50))
     )
     assert moments(table, task) == (1500, 0)
-    assert table[:50].equals(short) and not table[:50].equals(test)
+    assert table[:50].equals(short)
+    assert not table[:50].equals(test)
 
 
 @pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
@@ -85,4 +90,5 @@ def test_questions_are_asked_whenever_the_rule_allows_and_the_text_answers_them(
 def test_the_original_follows_the_same_rules(task):
     table = pandas.read_parquet(os.path.join(os.environ["ATTN_DATA"], f"babi_{task}", "test.parquet"))
     right, unasked = moments(table, task)
-    assert right == len(table) and unasked <= 0.01 * right
+    assert right == len(table)
+    assert unasked <= 0.01 * right

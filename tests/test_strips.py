@@ -21,7 +21,9 @@ def test_what_is_stored():
         attention = {"learned": "tanh", "optimal": "tanh"}.get(model["kind"], model["kind"])
         assert model["key"] == keys[model["encoder"], attention, model["seed"]]
         for words, shares, p in zip(STORED["sentences"], model["a"], model["p"], strict=True):
-            assert len(words) == len(shares) and abs(sum(shares) - 1000) < len(words) and 0 <= p <= 1
+            assert len(words) == len(shares)
+            assert abs(sum(shares) - 1000) < len(words)
+            assert 0 <= p <= 1
             assert model["kind"] != "optimal" or np.count_nonzero(shares) <= 2
     first = STORED["models"][0]
     assert (first["encoder"], first["kind"], first["seed"]) == ("lstm", "learned", 10)
@@ -30,6 +32,5 @@ def test_what_is_stored():
 def test_the_farthest_keeps_the_output():
     for own, far in pairwise(STORED["models"]):
         if far["kind"] == "optimal":
-            assert (
-                own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= sentence.EPSILON + 1e-3
-            )
+            assert own["seed"] == far["seed"]
+            assert np.abs(np.subtract(own["p"], far["p"])).max() <= sentence.EPSILON + 1e-3

@@ -31,7 +31,21 @@ from attn_lab.studies.numbers import mean_interval, per_text, summary
 from attn_lab.studies.study import WEAK, words_of
 from attn_lab.studies.texts import cleaned, parts
 
-REST = ["cast", "music", "light", "end", "sound", "plot", "scene", "actor", "hero", "song", "joke", "night", "city"]
+REST = [
+    "cast",
+    "music",
+    "light",
+    "end",
+    "sound",
+    "plot",
+    "scene",
+    "actor",
+    "hero",
+    "song",
+    "joke",
+    "night",
+    "city",
+]
 WORDS = {"bad": ("dull", "weak", "cold"), "good": ("superb", "warm", "funny")}
 
 
@@ -105,7 +119,9 @@ SAME = {
     "an index of numbers that come twice": lambda f: numbered(f / "a.parquet", [i % 7 for i in range(60)]),
     "blanks around labels": lambda f: numbered(f / "a.parquet", range(60), label=BASE["label"] + "  "),
     "an ending in capitals": lambda f: write(BASE, f / "A.CSV"),
-    "columns in other case": lambda f: write(BASE.rename(columns={"text": " Text", "label": "LABEL"}), f / "a.csv"),
+    "columns in other case": lambda f: write(
+        BASE.rename(columns={"text": " Text", "label": "LABEL"}), f / "a.csv"
+    ),
     "semicolons": lambda f: text_file(f / "a.csv", lines(BASE, ";")),
     "tabs, and one in a name": lambda f: text_file(f / "a.csv", lines(BASE.assign(**{"a\tb": "x"}), ",")),
     "tabs in a .csv": lambda f: text_file(f / "a.csv", lines(BASE, "\t")),
@@ -133,7 +149,8 @@ def test_numbers_and_truth_values_are_labels_as_a_csv_has_them(tmp_path, ending,
     table = BASE.assign(label=[kind(i % 2) if kind is not float else label * (i % 2) for i in range(60)])
     expected = outcome(write(table, tmp_path / "a.csv"))
     found = outcome(write(table, tmp_path / f"b{ending}"))
-    assert found == expected and not isinstance(found, str)
+    assert found == expected
+    assert not isinstance(found, str)
 
 
 def test_a_quotation_mark_in_a_tsv_is_text(tmp_path):
@@ -149,7 +166,9 @@ def test_a_zero_byte_makes_no_file_utf_16(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("text", ["text,label\nдобрый фильм,1\n", "текст;метка\nдобрый фильм;1\nдолгий фильм;0\n"])
+@pytest.mark.parametrize(
+    "text", ["text,label\nдобрый фильм,1\n", "текст;метка\nдобрый фильм;1\nдолгий фильм;0\n"]
+)
 def test_short_files_of_utf_16_without_its_mark_are_read(tmp_path, text, encoding):
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode(encoding))
@@ -163,10 +182,19 @@ def test_a_broken_record_of_json_lines_is_named(tmp_path):
 
 
 REFUSED = {
-    "two columns of one name": (lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"), "two columns 'text'"),
-    "two of other case": (lambda f: text_file(f / "a.csv", "Text,label, text\na,b,c\n"), "two columns 'text'"),
+    "two columns of one name": (
+        lambda f: text_file(f / "a.csv", "text,text,label\na,b,c\n"),
+        "two columns 'text'",
+    ),
+    "two of other case": (
+        lambda f: text_file(f / "a.csv", "Text,label, text\na,b,c\n"),
+        "two columns 'text'",
+    ),
     "a list": (lambda f: ["a text"], "a table is a DataFrame, or a file of one, and no list"),
-    "lists": (lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60), "'label' holds lists"),
+    "lists": (
+        lambda f: numbered(f / "a.parquet", range(60), label=[["joy", "love"]] * 60),
+        "'label' holds lists",
+    ),
     "a name twice in JSON": (
         lambda f: text_file(f / "a.jsonl", '{"text": "a", "text": "b"}\n'),
         "two values of one name",
@@ -174,12 +202,27 @@ REFUSED = {
     "a workbook": (lambda f: packed(f / "a.csv"), "no text but a workbook"),
     "Parquet": (lambda f: numbered(f / "a.parquet", range(60)).rename(f / "a.csv"), "no text but a workbook"),
     "lists without end": (lambda f: text_file(f / "a.json", "[" * 100_000), "RecursionError"),
-    "half of the bytes": (lambda f: text_file(f / "a.csv", "text,label\nпривет мир,да\n", "cp1251"), "neither UTF-8"),
-    "no column": (lambda f: write(BASE.rename(columns={"text": "review"}), f / "a.csv"), "lacks the column 'text'; it"),
+    "half of the bytes": (
+        lambda f: text_file(f / "a.csv", "text,label\nпривет мир,да\n", "cp1251"),
+        "neither UTF-8",
+    ),
+    "no column": (
+        lambda f: write(BASE.rename(columns={"text": "review"}), f / "a.csv"),
+        "lacks the column 'text'; it",
+    ),
     "no file": (lambda f: f / "none.csv", "no such file"),
-    "a form that is none": (lambda f: text_file(f / "a.xlsx", lines(BASE, ",")), "of a workbook save the sheet as CSV"),
-    "no heads": (lambda f: text_file(f / "a.csv", "a very long secret " * 99 + ",good\n"), "; a file without names"),
-    "duplicates": (lambda f: write(pd.concat([BASE.head(20)] * 9), f / "a.csv"), "20 texts without 160 duplicates"),
+    "a form that is none": (
+        lambda f: text_file(f / "a.xlsx", lines(BASE, ",")),
+        "of a workbook save the sheet as CSV",
+    ),
+    "no heads": (
+        lambda f: text_file(f / "a.csv", "a very long secret " * 99 + ",good\n"),
+        "; a file without names",
+    ),
+    "duplicates": (
+        lambda f: write(pd.concat([BASE.head(20)] * 9), f / "a.csv"),
+        "20 texts without 160 duplicates",
+    ),
     "another alphabet": (
         lambda f: text_file(f / "a.csv", "text,label\na łza mała,1\n", "cp1250"),
         "--encoding",
@@ -218,7 +261,8 @@ def untidy() -> pd.DataFrame:
 
 def test_what_is_left_out_is_counted_and_strict_refuses_it(tmp_path):
     texts = cleaned(untidy())
-    assert texts.faults == ["3 empty", "3 duplicates", "1 of rare classes"] and len(texts.rows) == 116
+    assert texts.faults == ["3 empty", "3 duplicates", "1 of rare classes"]
+    assert len(texts.rows) == 116
     assert str(texts).startswith(
         "116 texts; 3 empty, 3 duplicates, 1 of rare classes dropped; classes bad 51 : good 49 %; split train 57"
     )
@@ -235,7 +279,10 @@ def test_what_is_left_out_is_counted_and_strict_refuses_it(tmp_path):
 
 
 DOUBTS = {
-    "capitals": (lambda label: label.where(label.index % 3 > 0, label.str.upper()), "two spellings: BAD GOOD bad good"),
+    "capitals": (
+        lambda label: label.where(label.index % 3 > 0, label.str.upper()),
+        "two spellings: BAD GOOD bad good",
+    ),
     "numbers": (
         lambda label: label.map({"bad": "0", "good": "1"}).where(label.index > 9, "1.0"),
         "two spellings: 1 1.0",
@@ -277,7 +324,8 @@ def test_what_the_texts_are_is_said():
     table.loc[2, "text"] = " ".join(["good"] * 400)
     texts = cleaned(table.assign(split=["train"] * 40 + ["dev"] * 20 + ["test"] * 40))
     words = words_of(texts)
-    assert len(words[2]) <= 200 and len(words[3]) == 400
+    assert len(words[2]) <= 200
+    assert len(words[3]) == 400
     assert texts.notes[0] == "2 cut after 400 words"
     assert texts.notes[2] == "2 equal in the words that are read, in two splits"
 
@@ -290,7 +338,8 @@ def test_texts_without_blanks_are_told_and_cut_by_the_readers_tokenizer(words):
     words_of(texts)
     assert "no blanks between words" in texts.notes[-1]
     texts = cleaned(table)
-    assert words_of(texts, lambda text: [*words, text[-3:]])[1][:3] == words and len(texts.notes) == 1
+    assert words_of(texts, lambda text: [*words, text[-3:]])[1][:3] == words
+    assert len(texts.notes) == 1
     with refused("row 1 has no words"):
         words_of(texts, lambda text: [])
 
@@ -308,7 +357,8 @@ def test_equal_texts_stay_in_one_split_whatever_their_case_blanks_and_form():
     assert sizes == pytest.approx({"train": 50, "dev": 25, "test": 25}, abs=6)
     rows["Split"] = np.resize(["Train", "Validation", "TEST"], 100)
     texts = cleaned(rows)
-    assert "in two splits" in texts.faults[0] and set(texts.rows["split"]) == {"train", "dev", "test"}
+    assert "in two splits" in texts.faults[0]
+    assert set(texts.rows["split"]) == {"train", "dev", "test"}
     same = texts.rows["text"].str.lower().str.split().str.join(" ")
     assert texts.rows.groupby(same)["split"].nunique().max() == 1
 
@@ -319,7 +369,8 @@ def test_a_split_is_drawn_by_class_and_a_user_s_gains_a_dev():
     sizes = cleaned(films(12_000, length=9)).rows.groupby("split").size()
     assert sizes[["dev", "test"]].tolist() == pytest.approx([1_000, 1_000], abs=2)
     rows = cleaned(films().assign(split=["test"] * 60 + ["train"] * 140)).rows
-    assert (rows.loc[1:60, "split"] == "test").all() and rows["split"].value_counts()["dev"] == 34
+    assert (rows.loc[1:60, "split"] == "test").all()
+    assert rows["split"].value_counts()["dev"] == 34
 
 
 def test_parts_are_each_tested_once_and_others_are_refused():
@@ -335,16 +386,22 @@ def test_parts_are_each_tested_once_and_others_are_refused():
             cleaned(films().assign(label2="train"), **options)
 
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters='"'), max_size=12)
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters='"'), max_size=12
+)
 FORMS = ("a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a.feather", "a.csv.gz", "B.JSONL")
 
 
 def test_columns_without_heads_and_encodings_are_named(tmp_path):
     path = text_file(
-        tmp_path / "a.csv", lines(BASE.replace("film", "świetny", regex=True), ",").split("\n", 1)[1], "cp1250"
+        tmp_path / "a.csv",
+        lines(BASE.replace("film", "świetny", regex=True), ",").split("\n", 1)[1],
+        "cp1250",
     )
     texts = cleaned(path, "1", "2", header=False, encoding="cp1250")
-    assert len(texts.rows) == 60 and "świetny" in " ".join(texts.rows["text"]) and texts.form.startswith("cp1250")
+    assert len(texts.rows) == 60
+    assert "świetny" in " ".join(texts.rows["text"])
+    assert texts.form.startswith("cp1250")
 
 
 def test_half_a_sign_is_a_mark(tmp_path):
@@ -367,7 +424,9 @@ def test_any_table_ends_the_same_in_every_form(tmp_path, texts, labels, quoted, 
     mark = '"' if quoted else ""
     table = pd.DataFrame(
         {
-            "text": [f"{texts[i % len(texts)]} {mark}so{mark} {i // 2}" if i % 11 else f"{i % 33:04}" for i in rows],
+            "text": [
+                f"{texts[i % len(texts)]} {mark}so{mark} {i // 2}" if i % 11 else f"{i % 33:04}" for i in rows
+            ],
             "label": [labels[i % len(labels)] for i in rows],
         }
     )
@@ -388,17 +447,23 @@ def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
     seeds[0].loc[0, "a"] = np.nan
     rows = summary(seeds, ["top word", "a", "none", "absent"])
     assert rows.loc["top word", ["value", "low", "high", "chance", "side"]].tolist() == [1, 0.95, 1, 0.5, 1]
-    assert rows.side["a"] == 1 and rows.texts.tolist() == [60, 59, 0, 0]
+    assert rows.side["a"] == 1
+    assert rows.texts.tolist() == [60, 59, 0, 0]
 
 
 def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
     values = np.array([[0.0, 1, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]])
     value, low, high, texts = mean_interval(values)
-    assert value == pytest.approx(0.75) and 0 <= low < 0.5 and high == 1 and texts == 4
+    assert value == pytest.approx(0.75)
+    assert 0 <= low < 0.5
+    assert high == 1
+    assert texts == 4
     assert mean_interval(np.full((3, 40), np.nan))[3] == 0
-    assert mean_interval(np.ones((9, 60)))[1:3] == (0.95, 1) and mean_interval(np.zeros((9, 60)))[1:3] == (0, 0.05)
+    assert mean_interval(np.ones((9, 60)))[1:3] == (0.95, 1)
+    assert mean_interval(np.zeros((9, 60)))[1:3] == (0, 0.05)
     values[:, 0] = np.nan
-    assert mean_interval(values)[0] == pytest.approx(8 / 9) and mean_interval(values)[3] == 3
+    assert mean_interval(values)[0] == pytest.approx(8 / 9)
+    assert mean_interval(values)[3] == 3
 
 
 @pytest.mark.parametrize("classes", [1, 2, 4])
@@ -407,7 +472,9 @@ def test_scores_are_those_of_scikit_learn(classes):
 
     traces = toy_traces(np.arange(80) % 5 + 1, seed=classes, classes=classes)
     traces = replace(traces, label=np.random.default_rng(classes).integers(max(2, classes), size=80))
-    table = per_text([traces.take(np.arange(40)), traces.take(np.arange(40, 80))], [traces.take(np.arange(40))] * 2)
+    table = per_text(
+        [traces.take(np.arange(40)), traces.take(np.arange(40, 80))], [traces.take(np.arange(40))] * 2
+    )
     for name, score in (("accuracy", accuracy_score), ("balanced accuracy", balanced_accuracy_score)):
         assert table[name].mean() == pytest.approx(score(traces.label, traces.predicted))
         frequent = np.full(80, np.bincount(traces.label).argmax())
@@ -426,9 +493,13 @@ def planted():
 @pytest.mark.slow
 def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     table = planted.table.set_index("number")
-    assert table.loc[["balanced accuracy", "top word"], "side"].tolist() == [1, 1] and not planted.warnings
-    assert len(repr(planted)) < 2_000 and "<table" in planted._repr_html_() and set(table["seeds"]) == {3}
-    assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
+    assert table.loc[["balanced accuracy", "top word"], "side"].tolist() == [1, 1]
+    assert not planted.warnings
+    assert len(repr(planted)) < 2_000
+    assert "<table" in planted._repr_html_()
+    assert set(table["seeds"]) == {3}
+    assert (table["low"] <= table["value"]).all()
+    assert (table["value"] <= table["high"]).all()
     deciding = {word for words in WORDS.values() for word in words}
     traces = planted.traces[0]
     tops = [traces.words(i)[place] for i, place in enumerate(traces.most_attended - traces.offsets[:-1])]
@@ -456,7 +527,9 @@ def test_a_study_of_random_labels_says_that_nothing_can_be_said():
     rows = films()
     rows["label"] = np.random.default_rng(1).permutation(rows["label"])
     study = attn_lab.study(rows, encoder="average")
-    assert not study.table["side"].any() and study.warnings == [WEAK] and WEAK in study.report()
+    assert not study.table["side"].any()
+    assert study.warnings == [WEAK]
+    assert WEAK in study.report()
 
 
 @pytest.mark.slow
@@ -464,8 +537,11 @@ def test_three_classes_are_tested_in_parts():
     rows = films(150, WORDS | {"middling": ("fair", "even", "plain")}).rename(columns={"text": "review"})
     study = attn_lab.study(rows, "review", encoder="average", fold=3, epochs=20)
     table = study.table.set_index("number")
-    assert table.texts["accuracy"] == 150 and len(study.traces) == 9 and table.side["balanced accuracy"] == 1
-    assert np.isnan(table.value["adversarial attention"]) and study.texts.classes == ["bad", "good", "middling"]
+    assert table.texts["accuracy"] == 150
+    assert len(study.traces) == 9
+    assert table.side["balanced accuracy"] == 1
+    assert np.isnan(table.value["adversarial attention"])
+    assert study.texts.classes == ["bad", "good", "middling"]
 
 
 @pytest.mark.slow
@@ -474,7 +550,9 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
     table = films(60)
     words = sorted({word for text in table["text"] for word in text.split()})
     vocabulary = {word: SEP + 1 + i for i, word in enumerate(words)}
-    monkeypatch.setattr(pieces, "pieces", lambda texts: [[vocabulary[word] for word in text.split()] for text in texts])
+    monkeypatch.setattr(
+        pieces, "pieces", lambda texts: [[vocabulary[word] for word in text.split()] for text in texts]
+    )
     everything = {f"[{i}]": i for i in range(SEP + 1)} | vocabulary
     monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
     shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
@@ -505,8 +583,12 @@ def test_a_study_refuses_before_it_trains(options, message, monkeypatch):
 GERMAN = {"schlecht": ("öde", "fad", "übel"), "gut": ("schön", "groß", "süß")}
 SHAPES = {
     "kritiken.csv": lambda path: text_file(path, lines(films(120, GERMAN), ";"), "latin-1"),
-    "stars.parquet": lambda path: write(films(250, {i: (f"so{i} 🎉", f"very{i} ❤️") for i in range(1, 6)}), path),
-    "split.tsv": lambda path: write(films(150).assign(Split=np.resize(["Train", "TRAIN", "Test"], 150)), path),
+    "stars.parquet": lambda path: write(
+        films(250, {i: (f"so{i} 🎉", f"very{i} ❤️") for i in range(1, 6)}), path
+    ),
+    "split.tsv": lambda path: write(
+        films(150).assign(Split=np.resize(["Train", "TRAIN", "Test"], 150)), path
+    ),
 }
 
 
@@ -520,7 +602,9 @@ def test_ordinary_files_become_a_page_without_a_hand_edit(tmp_path, name):
     (sheet,) = (tmp_path / "out").glob(f"{file.stem}-*.html")
     page = sheet.read_text(encoding="utf-8")
     assert str(tmp_path) not in page, "a page that is handed on names no place"
-    assert page.count("attn-strip") >= 4 and page.count("attn-fig-title") == 1 and "single-state agreement" in page
+    assert page.count("attn-strip") >= 4
+    assert page.count("attn-fig-title") == 1
+    assert "single-state agreement" in page
     assert ("by a guess" in page and "süß" in page) == (name == "kritiken.csv")
     assert pd.read_csv(sheet.with_name(f"{sheet.stem}-numbers.csv"))["value"].notna().sum() > 10
 
@@ -542,7 +626,8 @@ def test_a_refusal_ends_the_command_before_anything_is_trained(tmp_path, monkeyp
     file = write(films(40), tmp_path / "texts.csv")
     for message in ("holds 40 texts; at least 50", "no folder notebooks/"):
         done = CliRunner().invoke(app, ["study", str(file), "--output", str(tmp_path / "out")])
-        assert isinstance(done.exception, AttnError) and message in str(done.exception)
+        assert isinstance(done.exception, AttnError)
+        assert message in str(done.exception)
         assert not (tmp_path / "out").exists()
         monkeypatch.setattr("attn_build.sources.__file__", str(tmp_path / "a/b/c.py"))
         monkeypatch.chdir(tmp_path)

@@ -24,7 +24,8 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
     with pytest.raises(SystemExit) as stop:
         main()
     lines = capsys.readouterr().out.splitlines()
-    assert stop.value.code == 0 and lines[:3] == [
+    assert stop.value.code == 0
+    assert lines[:3] == [
         f"to do   {tiny(0).key}",
         f"stored  {tiny(1).key}",
         f"to do   {tiny(2).key}",
@@ -32,7 +33,9 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
     assert lines[3] == "1 of 3 runs stored"
     assert store.keys(store.cache_store()) == [tiny(1).key]
     status, out, _ = called("sweep", path)
-    assert status == 0 and out.startswith("1 of 3 runs stored\n") and "3 runs, 0 failed" in out
+    assert status == 0
+    assert out.startswith("1 of 3 runs stored\n")
+    assert "3 runs, 0 failed" in out
     assert called("sweep", path)[1].startswith("3 of 3 runs stored\n")
 
 
@@ -43,14 +46,23 @@ def guided(seed=10, **fields) -> Run:
 def test_bases_come_first_and_only_where_their_weights_are_missing(archive):
     base, further = tiny(10), tiny(50)
     adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
-    own, swapped, untrained = (replace(guided(base=base), guide=guide) for guide in ("own", "swapped", "untrained"))
+    own, swapped, untrained = (
+        replace(guided(base=base), guide=guide) for guide in ("own", "swapped", "untrained")
+    )
     assert sweep.plan([own]) == {base: False, own: True}
     assert sweep.plan([untrained]) == {replace(base, epochs=0): False, untrained: True}
     assert list(sweep.plan([swapped, base])) == [base, further, swapped]
-    assert sweep.plan([guided(base=adversary)]) == {base: False, adversary: False, guided(base=adversary): True}
+    assert sweep.plan([guided(base=adversary)]) == {
+        base: False,
+        adversary: False,
+        guided(base=adversary): True,
+    }
     assert sweep.sweep([guided(base=adversary), own]) == {}
-    assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
-    assert sweep.has_weights(base) and sweep.has_weights(adversary)
+    assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, (
+        "bases lend their weights"
+    )
+    assert sweep.has_weights(base)
+    assert sweep.has_weights(adversary)
     assert sweep.plan([swapped, own]) == {further: False, swapped: True}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base)
@@ -60,7 +72,8 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(archive):
     store.weights_file(base.key).unlink()
     again = replace(own, words="rank")
     assert sweep.plan([base, again], pack=True) == {base: False, again: True}
-    assert sweep.sweep([base, again], pack=True) == {} and sweep.has_weights(base)
+    assert sweep.sweep([base, again], pack=True) == {}
+    assert sweep.has_weights(base)
     pd.testing.assert_frame_equal(store.rows_of(archive, "runs", base.key), packed)
     assert store.keys(archive) == sorted([base.key, again.key])
 
@@ -112,7 +125,8 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, called):
     assert status == 1 and "7 runs, 2 failed" in out, "the base and the run that needed it"
     assert f"failed  {bad.base.key}: AttnError: " in out
     assert f"failed  {bad.key}: AttnError: its base {bad.base.key} failed (AttnError: " in out
-    assert whole_store() == {run.key for run in runs} and all(sweep.has_weights(run.base) for run in runs[:3])
+    assert whole_store() == {run.key for run in runs}
+    assert all(sweep.has_weights(run.base) for run in runs[:3])
     seconds = [store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in runs]
     assert seconds[3] == seconds[4], "both selections are of one training, not of two side by side"
     monkeypatch.setattr(sweep, "side_by_side", None)  # nothing left to do: no process is started
@@ -123,7 +137,9 @@ OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epoc
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
-def test_what_is_stored_is_held_against_the_data_at_hand(archive, tables, tmp_path, monkeypatch, capsys, called):
+def test_what_is_stored_is_held_against_the_data_at_hand(
+    archive, tables, tmp_path, monkeypatch, capsys, called
+):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
     run = Run("sst", "average", vectors="random", epochs=1, seed=3)
     for scheme in ("http_proxy", "https_proxy"):
@@ -140,26 +156,31 @@ def test_what_is_stored_is_held_against_the_data_at_hand(archive, tables, tmp_pa
         return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
 
     labels(0)
-    assert not called("run", *OWN)[0] and sweep.stored(run, False)
+    assert not called("run", *OWN)[0]
+    assert sweep.stored(run, False)
     first, weights = data(), store.weights_file(run.key)
     assert oct(weights.stat().st_mode)[-3:] == "644", "a cache may be shared"
     labels(1)
     status, out, errors = called("sweep", str(path), "--pack")
-    assert not status and out.startswith("0 of 1 runs stored\n")
+    assert not status
+    assert out.startswith("0 of 1 runs stored\n")
     assert any(
         f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
         for line in errors
     )
     second, sealed = data(), store.manifest(archive)
-    assert second != first and sweep.stored(run, True)
+    assert second != first
+    assert sweep.stored(run, True)
     labels(0)  # the archive is of the others now
     assert not sweep.stored(run, True)
     status, out, _ = called("sweep", str(path), "--pack")
-    assert status == 1 and f"the runs of 'sst' in {archive} were trained on data {second[:12]}" in out
+    assert status == 1
+    assert f"the runs of 'sst' in {archive} were trained on data {second[:12]}" in out
     assert data() == second, "refused before it was trained"
     with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
         obtain(run)
-    assert not called("run", *OWN)[0] and data() == first
+    assert not called("run", *OWN)[0]
+    assert data() == first
     other = Run("sst", "average", vectors="random", epochs=1, seed=4)
     obtain(other, train="auto")
     assert index.runs(key="any", vectors="any", epochs="any", seed="any")["key"].tolist() == [run.key]
@@ -169,8 +190,10 @@ def test_what_is_stored_is_held_against_the_data_at_hand(archive, tables, tmp_pa
     shutil.rmtree(archive / "runs")
     for more in ([], ["--fresh"]):
         status, _, errors = called("run", *OWN, *more)
-        assert status == 2 and "no data for corpus 'sst'" in errors[-1]
-    assert data() == first and store.manifest(archive) == sealed
+        assert status == 2
+        assert "no data for corpus 'sst'" in errors[-1]
+    assert data() == first
+    assert store.manifest(archive) == sealed
 
 
 def test_a_run_of_two_blocks_is_one(tmp_path):
@@ -201,7 +224,9 @@ def test_base_of_a_grid_block(tmp_path):
 
 
 def test_guides_of_the_books_grids_have_bases_of_the_books_grids():
-    seeds, guides = (sweep.read_grid(ROOT / "data/sweeps" / f"wiegreffe-{name}.yml") for name in ("seeds", "guides"))
+    seeds, guides = (
+        sweep.read_grid(ROOT / "data/sweeps" / f"wiegreffe-{name}.yml") for name in ("seeds", "guides")
+    )
     needed = {base for run in guides for base in sweep.bases(run) if base.epochs}
     assert needed <= {*seeds}
     led = [run for run in guides if run.base is not None and run.base.family == "text"]

@@ -62,7 +62,8 @@ def test_two_words_without_encoder_by_hand():
     np.testing.assert_allclose(traces.contribution[:, 0], [2.0, -2.0], atol=1e-6)
     np.testing.assert_allclose(traces.gradient, p * (1 - p) * np.array([0.75 * 2, 0.25 * -2]), atol=1e-6)
     np.testing.assert_allclose(traces.leave_one_out, [sigmoid(-1.5) - p, sigmoid(2.5) - p], atol=1e-6)
-    assert traces.p == pytest.approx(p, abs=1e-6) and traces.bias == 0.5
+    assert traces.p == pytest.approx(p, abs=1e-6)
+    assert traces.bias == 0.5
     assert (traces.doc_id, traces.label, list(traces.offsets)) == (7, 0, [0, 2])
 
 
@@ -99,7 +100,9 @@ def test_fast_equals_plain(encoder, attention, outputs):
 
 
 def test_fast_equals_plain_at_the_papers_widths():
-    assert_equals_plain(random_model("cnn", "tanh", 200), random_documents([1, 2, 30, 90], 200), tolerance=2e-6)
+    assert_equals_plain(
+        random_model("cnn", "tanh", 200), random_documents([1, 2, 30, 90], 200), tolerance=2e-6
+    )
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -147,7 +150,8 @@ def test_p_from_the_trace_is_the_networks(encoder, attention):
     traces = forward(model, documents)
     np.testing.assert_allclose(traces.p, network, atol=1e-6)
     np.testing.assert_allclose(traces.rounded().p, network, atol=2e-4)
-    assert traces.gradient is None and traces.leave_one_out is None
+    assert traces.gradient is None
+    assert traces.leave_one_out is None
 
 
 @forms
@@ -182,7 +186,9 @@ def test_tracing_leaves_the_model_as_it_was(capfd):
     trace(model, random_documents(LENGTHS, 30))
     assert model.training and capfd.readouterr().err == ""  # no bar for short work
     for name, parameter in model.named_parameters():
-        assert torch.equal(parameter, before[name]) and parameter.requires_grad and parameter.grad is None
+        assert torch.equal(parameter, before[name])
+        assert parameter.requires_grad
+        assert parameter.grad is None
     model(*plain.tensors(np.array([2, 4, 3]))).sum().backward()  # and it can still be trained
 
 
@@ -195,12 +201,16 @@ def test_a_model_left_in_training_mode_drops_nothing(encoder):
     model.attention.eval()
     for _ in range(2):
         np.testing.assert_array_equal(trace(model, documents).p, expected.p)
-    assert model.training and model.encoder.training and not model.attention.training
+    assert model.training
+    assert model.encoder.training
+    assert not model.attention.training
 
 
 @pytest.mark.parametrize("paired", [False, True], ids=["texts", "pairs"])
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(["lstm", "cnn", "average"]), st.lists(st.integers(1, 9), min_size=1), st.integers(0, 99))
+@given(
+    st.sampled_from(["lstm", "cnn", "average"]), st.lists(st.integers(1, 9), min_size=1), st.integers(0, 99)
+)
 def test_deleting_either_of_two_equal_neighbours_is_a_tie(paired, encoder, lengths, seed):
     """Both leave the same text; no other number moves by more than rounding."""
     make, texts = (plain.random_paired, plain.random_pairs) if paired else (random_model, random_documents)

@@ -57,7 +57,9 @@ GLOVE = "\ufeffgood 1 2 3\nbad 4 5 6\n  7 8 9\n. . . 7 8 9\ngood 0 0 9\n"
 """Behind a byte order mark; the third word is a blank, the last a repetition."""
 
 
-@pytest.mark.parametrize("lines", [GLOVE, GLOVE.replace("\ufeff", "\ufeff4 3\n"), "\ufeff  7 8 9\n" + GLOVE[1:]])
+@pytest.mark.parametrize(
+    "lines", [GLOVE, GLOVE.replace("\ufeff", "\ufeff4 3\n"), "\ufeff  7 8 9\n" + GLOVE[1:]]
+)
 @pytest.mark.parametrize("ending", ["txt", "txt.gz"])
 def test_marks_and_blanks_lose_no_word_and_the_coverage_is_said(tmp_path, capsys, lines, ending):
     path, data = tmp_path / f"v.{ending}", lines.encode()
@@ -67,7 +69,8 @@ def test_marks_and_blanks_lose_no_word_and_the_coverage_is_said(tmp_path, capsys
     assert rows.tolist() == [[0] * 3] * 4 + [[4, 5, 6], [1, 2, 3], [0] * 3]
     assert rows.dtype == np.float32
     (told,) = capsys.readouterr().err.splitlines()
-    assert str(path) in told and "2 of 3 words" in told
+    assert str(path) in told
+    assert "2 of 3 words" in told
 
 
 def test_a_truncated_gz_is_one_error(tmp_path):
@@ -77,7 +80,9 @@ def test_a_truncated_gz_is_one_error(tmp_path):
         vectors(str(path), WORDS)
 
 
-def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_said(tmp_path, monkeypatch, capsys):
+def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_said(
+    tmp_path, monkeypatch, capsys
+):
     path = write(tmp_path / "v.txt", "Gut 1 2", "GOOD 3 4")
     with refused("no vector of the vocabulary's 3 words"):
         vectors(str(path), WORDS)
@@ -90,9 +95,12 @@ def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_
 def test_random_rows_depend_on_their_number_alone():
     small, fingerprint = vectors("random", WORDS)
     large, same = vectors("random", (*SPECIALS, *(f"w{i}" for i in range(2000))))
-    assert np.array_equal(small, large[:7]) and fingerprint == same
-    assert not large[0].any() and large[1:4].any()
-    assert abs(large[1:].mean()) < 0.01 and abs(large[1:].std() - 1) < 0.01
+    assert np.array_equal(small, large[:7])
+    assert fingerprint == same
+    assert not large[0].any()
+    assert large[1:4].any()
+    assert abs(large[1:].mean()) < 0.01
+    assert abs(large[1:].std() - 1) < 0.01
 
 
 TEXTS = [["good", "fine", "film"], ["bad", "poor", "film"], ["good", "film", "once"]] * 40 + [["rare"]]
@@ -112,11 +120,17 @@ def trained(monkeypatch):
 def test_indomain_is_trained_once_then_read_and_repeats_bit_by_bit(trained, monkeypatch, tmp_path, capsys):
     words = (*SPECIALS, "good", "fine", "film", "bad", "poor", "once", "rare")  # "rare" is below min_count
     rows, fingerprint = vectors("indomain-300", words)
-    assert rows.shape == (11, WIDTH) and rows.dtype == np.float32 and np.isfinite(rows).all()
-    assert rows[4:10].any(axis=1).all() and not rows[:4].any() and not rows[10].any()
+    assert rows.shape == (11, WIDTH)
+    assert rows.dtype == np.float32
+    assert np.isfinite(rows).all()
+    assert rows[4:10].any(axis=1).all()
+    assert not rows[:4].any()
+    assert not rows[10].any()
     assert "word vectors: 100%" in capsys.readouterr().err
     again, same = vectors("indomain-300", words[::-1])
-    assert np.array_equal(rows, again[::-1]) and same == fingerprint and len(trained) == 1
+    assert np.array_equal(rows, again[::-1])
+    assert same == fingerprint
+    assert len(trained) == 1
     fingerprints = []
     for texts, parameters in ((TEXTS, QUICK), (TEXTS[1:], QUICK), (TEXTS, {**QUICK, "window": 4})):
         monkeypatch.setenv("ATTN_CACHE", str(tmp_path / str(len(trained))))
@@ -126,7 +140,8 @@ def test_indomain_is_trained_once_then_read_and_repeats_bit_by_bit(trained, monk
         assert trained[-1] == (texts, parameters)
         assert np.array_equal(rows, other) == (told == fingerprint)
         fingerprints.append(told)
-    assert fingerprints[0] == fingerprint and len(set(fingerprints)) == 3
+    assert fingerprints[0] == fingerprint
+    assert len(set(fingerprints)) == 3
 
 
 @pytest.mark.parametrize(
@@ -158,7 +173,8 @@ def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(
         vectors("indomain-300", WORDS)
         assert len(trained) == times
     monkeypatch.delenv("ATTN_DATA")
-    assert vectors("indomain-300", WORDS)[1] == official and len(trained) == 2
+    assert vectors("indomain-300", WORDS)[1] == official
+    assert len(trained) == 2
     assert len(list((files.cache_folder() / "vectors").glob("indomain-300*.npz"))) == 2
 
 
@@ -193,10 +209,14 @@ def test_own_vectors_have_unit_rows_and_are_trained_anew_on_other_texts(reviews)
     data = encode("yelp")
     rows, fingerprint = vectors("yelp-200", data.vocabulary)
     norms = np.linalg.norm(rows, axis=1)
-    assert norms[1] == pytest.approx(1) and norms[4:] == pytest.approx(np.ones(len(rows) - 4))  # <unk> has a vector
-    assert not rows[[PAD, START, END]].any() and "rare" not in data.vocabulary
+    assert norms[1] == pytest.approx(1) and norms[4:] == pytest.approx(
+        np.ones(len(rows) - 4)
+    )  # <unk> has a vector
+    assert not rows[[PAD, START, END]].any()
+    assert "rare" not in data.vocabulary
     reordered, same = vectors("yelp-200", (*SPECIALS, "unheard", "good"))
-    assert same == fingerprint and not reordered[4].any()
+    assert same == fingerprint
+    assert not reordered[4].any()
     assert np.array_equal(reordered[5], rows[data.vocabulary.index("good")])
     reviews([text.replace("here", "there") for text in REVIEWS])
     assert vectors("yelp-200", encode("yelp").vocabulary)[1] != fingerprint
@@ -207,7 +227,8 @@ def test_vectors_by_counting_span_their_table():
     texts = [["a", "b", "c"]]
     parameters = VECTORS["ppmi-300"] | {"vector_size": 2, "min_count": 1, "passes": 7}
     words, rows, _ = module.count(texts, parameters)
-    assert words == ["a", "b", "c"] and rows.dtype == np.float32
+    assert words == ["a", "b", "c"]
+    assert rows.dtype == np.float32
     met = np.array([[0, 1, 0.8], [1, 0, 1], [0.8, 1, 0]])
     contexts = met.sum(1) ** 0.75
     with np.errstate(divide="ignore"):

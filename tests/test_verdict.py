@@ -38,7 +38,9 @@ def test_lines_are_those_of_the_rules():
     for name, item in RULES.items():
         claim = verdict.CLAIMS[name]
         lines = rules[rules["item"] == item]
-        assert set(zip(lines["reference"], lines["side"], strict=True)) == {(claim["line"], claim["side"])}, name
+        assert set(zip(lines["reference"], lines["side"], strict=True)) == {(claim["line"], claim["side"])}, (
+            name
+        )
 
 
 def test_every_claim_leads_to_a_page_and_every_paper_has_some():
@@ -61,7 +63,9 @@ def test_undecided_is_not_no_and_meanings_of_good_must_agree():
     below = verdict.CLAIMS["stable"]
     rows = rows_of(("sst", 0.01, 0.1), ("imdb", 0.12, 0.21))
     assert verdict.answers(rows, below, **ALONE).tolist() == ["yes", "no"]
-    assert verdict.answers(rows, below, **verdict.RULES).tolist() == ["undecided"] * 2, "one of two, by chance"
+    assert verdict.answers(rows, below, **verdict.RULES).tolist() == ["undecided"] * 2, (
+        "one of two, by chance"
+    )
 
 
 def test_a_margin_is_the_line_of_two_scores():
@@ -91,14 +95,17 @@ def test_the_seed_of_fewest_texts_decides(texts, word):
 def test_a_whole_test_set_can_be_too_small():
     rows = verdict.of_claim("permutation", five(0.6))
     size = int(rows["documents"].iloc[0])
-    words = [verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE | {"texts": n}) for n in (size, size + 1)]
+    words = [
+        verdict.answers(rows, verdict.CLAIMS["permutation"], **ALONE | {"texts": n}) for n in (size, size + 1)
+    ]
     assert [word["sst"] for word in words] == ["yes", "too few"]
 
 
 def test_a_score_stands_with_its_auc():
     by = {"f1": five(0.03, texts=50), "auc": five(-0.02, texts=50)}
     row = verdict.of_score("guide", by.get).iloc[0]
-    assert row["mean"] == pytest.approx(0.03) and "AUC −0.020 (" in row["of"]
+    assert row["mean"] == pytest.approx(0.03)
+    assert "AUC −0.020 (" in row["of"]
     with pytest.raises(KeyError):
         verdict.of_score("guide", {"f1": by["f1"]}.__getitem__)
 
@@ -108,7 +115,9 @@ def test_numbers_are_the_scorecards():
     cells = verdict.cells()
     golden = pd.DataFrame(read("scorecard.json.xz"))
     golden = golden[golden["ours"].notna() & (golden["unjudged"] == "")]
-    golden = golden[golden["encoder"].isin(["lstm", "han_rnn"]) & ~golden["statistic"].str.contains("test-chosen")]
+    golden = golden[
+        golden["encoder"].isin(["lstm", "han_rnn"]) & ~golden["statistic"].str.contains("test-chosen")
+    ]
     compared = 0
     for name in ("outdone", "top item", "order", "necessary"):
         own = cells[(cells["claim"] == name) & (cells["kind"] == "own")].set_index("corpus")["mean"]
@@ -126,7 +135,8 @@ def test_every_claim_has_three_answers_and_its_numbers():
     assert len(lines) == len(table.select("tr.why")) == len(verdict.CLAIMS)
     for line, reason in zip(lines, table.select("tr.why"), strict=True):
         assert [bool(cell.span.b.text) for cell in line.select("td")] == [True] * 3, line.th.text
-        assert reason.a["href"].endswith(".html") and reason.select("details li")
+        assert reason.a["href"].endswith(".html")
+        assert reason.select("details li")
     numbers = "".join(item.text for item in table.select("details li"))
     assert "-" not in re.sub("in-domain|IMDB-10", "", numbers)
 
@@ -144,7 +154,8 @@ def test_numbers_open_by_tap_and_by_key_and_print(tmp_path, chromium):
     chromium.open(tmp_path / "page.html", 390)
     assert not chromium.js(SHOWN)
     chromium.tap(*chromium.place(".attn-claims summary"))
-    assert chromium.js(SHOWN) and chromium.js("document.documentElement.scrollWidth") <= 390
+    assert chromium.js(SHOWN)
+    assert chromium.js("document.documentElement.scrollWidth") <= 390
     chromium.js("document.querySelector('.attn-claims summary').focus()")
     chromium.key("Enter")
     assert not chromium.js(SHOWN)
@@ -178,13 +189,17 @@ def test_areas_are_those_of_the_stored_traces(models, name):
     good = [known.by_deletion(model) for model in models]
     again = bench_tests.told(good, models, known.TESTS[name])
     columns = ["statistic", "value", "low", "high", "documents", "n_seeds"]
-    pd.testing.assert_frame_equal(pd.DataFrame(again)[columns], stored[columns].reset_index(drop=True), rtol=1e-4)
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(again)[columns], stored[columns].reset_index(drop=True), rtol=1e-4
+    )
 
 
 def test_neighbours_follow_from_the_document_tables(models):
     """What is counted of permuted weights is what the traces give, on the texts that are stored."""
     tables = verdict.tables_of("20news", "lstm", "documents")
-    permuted = verdict.neighbours().query("corpus == '20news' and test == 'permutation' and kind == 'permuted'")
+    permuted = verdict.neighbours().query(
+        "corpus == '20news' and test == 'permutation' and kind == 'permuted'"
+    )
     assert permuted["documents"].tolist() == [len(tables[0])]
     named = [known.names_the_word(model, model).mean() for model in models]
     stored = [table["top1_attention"].loc[models[0].doc_id].mean() for table in tables]
@@ -193,4 +208,5 @@ def test_neighbours_follow_from_the_document_tables(models):
 
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
     fails = weak(newest(index.runs, attention="tanh", family=["text", "pair", "hierarchical"]))
-    assert not fails[[(name, "lstm") for name in verdict.CORPORA]].any() and fails["snli"].all()
+    assert not fails[[(name, "lstm") for name in verdict.CORPORA]].any()
+    assert fails["snli"].all()

@@ -21,7 +21,9 @@ def pack_run(run: Run) -> None:
 def grid(tmp_path, seeds="[0, 1]"):
     path = tmp_path / "grid.yml"
     options = json.dumps([[list(pair) for pair in TINY]])
-    path.write_text(f"- corpus: planted\n  encoder: average\n  epochs: 1\n  seed: {seeds}\n  options: {options}\n")
+    path.write_text(
+        f"- corpus: planted\n  encoder: average\n  epochs: 1\n  seed: {seeds}\n  options: {options}\n"
+    )
     return str(path)
 
 

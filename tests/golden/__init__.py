@@ -43,7 +43,9 @@ def stored_tables(key: str) -> dict[str, dict]:
 
 def columns(table) -> dict[str, list]:
     """A data frame as column -> values; NaN and None are None."""
-    return {name: [None if pd.isna(value) else value for value in table[name].tolist()] for name in table.columns}
+    return {
+        name: [None if pd.isna(value) else value for value in table[name].tolist()] for name in table.columns
+    }
 
 
 def scorecard_rows() -> list[dict]:
@@ -65,7 +67,9 @@ def digests() -> dict[str, list[str]]:
         parts = [json.dumps(result.record, sort_keys=True).encode()]
         for table in (result.numbers, result.documents, result.against):
             parts.append(b"" if table is None else values_of(table))
-        found[key] = [hashlib.sha256(part).hexdigest()[:12] if part else "" for part in parts] + [result.digest[:12]]
+        found[key] = [hashlib.sha256(part).hexdigest()[:12] if part else "" for part in parts] + [
+            result.digest[:12]
+        ]
     return found
 
 
@@ -83,7 +87,9 @@ def values_of(table) -> bytes:
 def read(name: str):
     """A golden file."""
     path = HERE / name
-    return json.loads(lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text(encoding="utf-8"))
+    return json.loads(
+        lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text(encoding="utf-8")
+    )
 
 
 def write() -> None:
