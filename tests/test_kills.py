@@ -75,6 +75,12 @@ def members_of(path: Path | io.BytesIO) -> dict:
     return contents
 
 
+def unneeded(folder: str, names: list[str]) -> set[str]:
+    """What no wheel needs of a folder of the clone."""
+    skipped = {"_build", "build", "tests", "__pycache__"} | ({"data"} if Path(folder) == ROOT else set())
+    return {name for name in names if name in skipped or name.startswith(".") or name.endswith(".egg-info")}
+
+
 class Command:
     """A command of this place: how it is called, and what it leaves."""
 
@@ -107,9 +113,6 @@ class Command:
             shutil.copytree(html, self.place / "_build" / "html")
             shutil.copytree(ROOT / "notebooks", self.place / "notebooks")
         if kind == "course":
-            unneeded = shutil.ignore_patterns(
-                "data", "_build", "build", "tests", "__pycache__", "*.egg-info", ".*"
-            )
             shutil.copytree(ROOT, self.place, ignore=unneeded, dirs_exist_ok=True)
             removed = self.place / "build" / "lib" / "attn_book" / "removed.py"  # of an earlier wheel
             removed.parent.mkdir(parents=True)

@@ -401,6 +401,11 @@ def agreed(words: pd.Series) -> str:
 
 def every_answer(rules: dict) -> pd.DataFrame:
     """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
+    return _every_answer(**rules)
+
+
+@cache
+def _every_answer(**rules) -> pd.DataFrame:
     said = []
     for (name, kind), rows in cells().groupby(["claim", "column"], sort=False):
         words = answers(rows, CLAIMS[name], **rules)
