@@ -218,7 +218,12 @@ def test_with_other_parameters_a_note_says_so(shown):
 
 TEXT = """Texts of {glue:text}`n` words or more. **In n most texts are long.** Does `it` hold?
 
-<p class="box">All < n are {ref}`long <here>`. None is.</p>"""
+<p class="box">All < n are {ref}`long <here>`. None is.</p>
+
+| said | found |
+| --- | --- |
+| A long row | Held. So far |
+| Another | Held |"""
 
 
 def test_a_sentence_whose_guard_fails_is_struck_where_it_stands(tmp_path):
@@ -226,7 +231,7 @@ def test_a_sentence_whose_guard_fails_is_struck_where_it_stands(tmp_path):
     code = """from attn_book import figures, page
 page.glue(n=n)
 figures.show("", "f", "Long & long", "A caption. Another one.", "most texts")
-page.expect(n == 3, "most texts are", "< n are", "Long & long", "Another one")
+page.expect(n == 3, "most texts are", "< n are", "Long & long", "Another one", "A long row")
 page.expect(n == 3, "words of no sentence")"""
     source = write_page(tmp_path, "tiny", "n = 3", code)
     source.write_text(source.read_text() + TEXT)
@@ -238,7 +243,8 @@ page.expect(n == 3, "words of no sentence")"""
     text = "\n".join(texts)
     assert f"Texts of 4 words or more. {struck('**In n most texts are long.**')} Does `it` hold?" in text
     assert struck("All < n are long.") + " None is.</p>" in text
-    assert text.count("<s ") == 2
+    assert f"| {struck('A long row')} | {struck('Held.')} " in text
+    assert text.count("<s ") == 4
     figure, note = [html for html in outputs(path, "text/html") if html]
     assert struck("Long &amp; long") in figure
     assert "A caption. " + struck("Another one.") in figure

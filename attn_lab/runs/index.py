@@ -43,10 +43,10 @@ Names = str | Iterable[str]
 
 MEANINGS = Path(__file__).with_name("measures.yml")
 
-
 RENAMED = {"flat_flips": "flips_under_uniform", "echo": "single_state_agreement", "locked": "attention_invariant"}
 RENAMED |= {"moved": "change", "names": "top1", "far": "adversarial", "flat": "uniform", "stranger": "other_text"}
 """Measures, and words of measures, that had other names until 0.2; for one release they are refused by the new one."""
+
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -372,7 +372,7 @@ def _read_runs(
         for stem in store.stems(folder):
             try:
                 with suppress(FileNotFoundError):
-                    store.content(folder, "numbers", stem)
+                    store.content(folder, "numbers", stem)  # Damaged where it is not what was written
                 tables.append(of_this_version(store.table(folder, "runs", stem)).assign(source=source))
             except Damaged as error:
                 say(f"{error}; left out of all numbers")

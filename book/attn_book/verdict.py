@@ -313,7 +313,7 @@ def of_serrano() -> list[pd.DataFrame]:
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     judged = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
     judged = judged.rename(columns={"ours": "mean"}).assign(kind="own", documents=judged["corpus"].map(test_sizes()))
-    judged["of"] = judged["documents"].map("{:,} texts, over 5 seeds".format)
+    judged["of"] = judged["documents"].map("{:,} texts, over ".format) + judged["n_seeds"].astype(str) + " seeds"
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     controls = controls.assign(

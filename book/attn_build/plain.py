@@ -244,13 +244,20 @@ def strike(notebook: NotebookNode) -> bool:
     def sentence(text: re.Match) -> str:
         hit = {note for note in says if unescape(note) in unescape(text[0])}
         struck.update(hit)
-        return PARTS.struck(text[0]) if hit else text[0]
+        return struck_through(text[0]) if hit else text[0]
 
     rewrite(notebook, outputs, sentence)
     for output in outputs:
         if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
             output["data"]["text/html"] = ""
     return bool(says)
+
+
+def struck_through(sentence: str) -> str:
+    """A sentence, or the cells of a table's row, struck through."""
+    if not (sentence.startswith("|") or sentence.endswith("|")):
+        return PARTS.struck(sentence)
+    return re.sub(r"[^|]*\w[^|]*", lambda cell: f" {PARTS.struck(cell[0].strip())} ", sentence)
 
 
 def rewrite(notebook: NotebookNode, outputs: list[NotebookNode], sentence: Callable[[re.Match], str]) -> None:
