@@ -2,7 +2,7 @@
 
     notebooks/**/*.md ──jupytext, nbclient──▶ book/**/*.ipynb ──jupyter-book──▶ _build/html
 
-The stamp of a page is a hash of all that its outputs depend on; it runs again when that changes.
+The stamp of a page is a hash of all that its outputs depend on; it runs again when that changes. So does Sphinx.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from html import escape
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 from attn_book import play
 from attn_build import write
 from attn_build.plain import MARKUP
-from attn_build.rendering import redirect, sphinx, toc_pages
+from attn_build.rendering import address, redirect, sphinx, toc_pages
 from attn_build.running import PACKAGES, execute, sweep_away
 from attn_build.slides import write_kit
 from attn_build.sources import edited, executed, pages, read_notebook, repository, writable
@@ -33,7 +34,7 @@ FOLDERS = {"teacher": "html", "student": "student"}
 
 def build(root: str | Path | None = None, html: bool = True, edition: str = "teacher") -> int:
     """Build the book; returns an exit status: 1 for failing pages, what `review` finds, warnings of Sphinx, and damaged
-    files of the archive, on which a gap in the book may hang.
+    files of the archive.
 
     html: False stops after the pages. edition: teacher, into _build/html, or student, into _build/student.
     """
@@ -57,7 +58,15 @@ def build(root: str | Path | None = None, html: bool = True, edition: str = "tea
 
 
 def write_html(root: Path, edition: str) -> list[str]:
-    """The executed pages as HTML, old addresses, slides and the browser's model; returns what went wrong."""
+    """The executed pages as HTML, old addresses, slides and the browser's model, where any of what they are made of has
+    changed; returns what went wrong."""
+    target = root / "_build" / FOLDERS[edition]
+    made_of = [*(root / "book").rglob("*"), root / "_config.yml", root / "CITATION.cff"]
+    stamp = digest([common_stamp(root), stamp_of(root, made_of), address(root)])
+    mark = target.with_suffix(".stamp")
+    if mark.is_file() and mark.read_text() == stamp and (target / "index.html").is_file():
+        return []
+    mark.unlink(missing_ok=True)
     source = write_student(root) if edition == "student" else root
     problems = sphinx(source)
     redirect(source)
@@ -68,9 +77,10 @@ def write_html(root: Path, edition: str) -> list[str]:
         sentence.write_reader(built / "_static")
         write_words(built / "_static")
     if not problems and source != root:
-        target = root / "_build" / FOLDERS[edition]
         shutil.rmtree(target, ignore_errors=True)
         shutil.move(built, target)
+    if not problems:
+        mark.write_text(stamp)
     return problems
 
 
@@ -90,7 +100,6 @@ def execute_pages(root: Path) -> list[str]:
         name: hashlib.sha256(common.encode() + source.read_bytes()).hexdigest() for name, source in pages(root).items()
     }
     before = {name: read_notebook(executed(root, name)).metadata.get("attn", {}) for name in stamps}
-    # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
     todo = [
         name
         for name, about in before.items()
@@ -120,9 +129,14 @@ def cores() -> int:
 def common_stamp(root: Path) -> str:
     """Hash of what every page may depend on: the packages, the archive, the data of the book, the locked versions."""
     folders = [root / "data" / name for name in ("archive", "reported", "measured", "examples", "people")]
-    groups = [*(folder.rglob("*") for folder in (*PACKAGES, *folders)), root.glob("requirements.lock")]
+    files = [path for folder in (*PACKAGES, *folders) for path in folder.rglob("*")]
+    return stamp_of(root, [*files, root / "requirements.lock"])
+
+
+def stamp_of(root: Path, paths: Iterable[Path]) -> str:
+    """Hash of those that are files, of their places, and of Python's version."""
     hashes: list[object] = [sys.version_info[:2]]
-    for path in sorted(path for group in groups for path in group if path.is_file() and path.suffix != ".pyc"):
+    for path in sorted(path for path in paths if path.is_file() and path.suffix != ".pyc"):
         base = next((package.parent for package in PACKAGES if path.is_relative_to(package)), root)
         hashes.append([path.relative_to(base).as_posix(), sha256(path)])
     return digest(hashes)

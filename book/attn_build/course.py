@@ -93,28 +93,28 @@ class Session:
 
 
 def sessions(root: Path) -> list[Session]:
-    """The five plans with all that they name."""
+    """The five plans with all that they name; a note of `sessions.yml` for each row of a plan."""
     notes = notes_of(root)
     every = []
     for number, title, rows in plans(root):
-        names = dict.fromkeys(page for _, _, page in rows if page)
         own = notes[number]
         if len(own["rows"]) != len(rows):
             raise AttnError(f"book/sessions.yml has {len(own['rows'])} rows for session {number}, its plan {len(rows)}")
-        lessons, homework = ([lesson(root, name) for name in part] for part in (names, own["also"]))
+        lessons = [lesson(root, name) for name in dict.fromkeys(page for _, _, page in rows if page)]
+        homework = [lesson(root, name) for name in own["also"]]
         every.append(Session(number, title, rows, own["rows"], lessons, homework))
     return every
 
 
 def lesson(root: Path, name: str) -> Lesson:
     """A page's question, ten lines and exercises; numbers of the text as the book prints them, where it is built."""
-    cells = convert(name, root).cells
-    taken = ten_lines(cells)
-    readable(NotebookNode(cells=cells), root, root, lambda page: None, numbers_of(name, root))
-    for cell in cells:
+    notebook = convert(name, root)
+    taken = ten_lines(notebook.cells)
+    readable(notebook, root, root, lambda page: None, numbers_of(name, root))
+    for cell in notebook.cells:
         cell.source = cell.metadata.get("myst", cell.source)
-    title = re.search(r"^# (.*)$", cells[0].source, re.MULTILINE)
-    return Lesson(title[1] if title else name, taken, *exercises_of(cells, answers_of(root / "book")))
+    title = re.search(r"^# (.*)$", notebook.cells[0].source, re.MULTILINE)
+    return Lesson(title[1] if title else name, taken, *exercises_of(notebook.cells, answers_of(root / "book")))
 
 
 def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercise], str]:
@@ -273,11 +273,10 @@ def copy_slides(root: Path, students: Path, instructors: Path) -> None:
     for path in (built / SLIDES).glob("*.html"):
         link = rf'<a href="{book}\1">\2</a>' if book else r"\2"  # the box holds no pages
         text = re.sub(r'<a href="\.\./([^"]*)">(.*?)</a>', link, path.read_text(encoding="utf-8"))
-        for_students = path.stem.endswith("-students")
-        if for_students or path.stem == "handouts":
-            (students / SLIDES / path.name.replace("-students", "")).write_text(text, encoding="utf-8")
-        if not for_students:
-            (instructors / SLIDES / path.name).write_text(text, encoding="utf-8")
+        name = path.name.replace("-students", "")
+        folders = [students] if name != path.name else [instructors]
+        for folder in [students, instructors] if name == "handouts.html" else folders:
+            (folder / SLIDES / name).write_text(text, encoding="utf-8")
 
 
 def made(path: Path) -> Path:

@@ -45,19 +45,14 @@ def write_pdf(root: str | Path | None = None) -> Path | None:
     sheet = built / "print.html"
     text = one_sheet(repository(root))
     target = built / NAME
-    numbers: dict[str, str] = {}
-    for _ in range(2):  # the first print tells the pages of the second
-        sheet.write_text(with_numbers(text, numbers), encoding="utf-8")
-        printed(sheet, target)
-        numbers = page_numbers(target.read_bytes())
+    sheet.write_text(text, encoding="utf-8")
+    printed(sheet, target)
+    numbers = page_numbers(target.read_bytes())
+    sheet.write_text(NUMBER.sub(lambda line: numbers.get(line[1], ""), text), encoding="utf-8")
+    printed(sheet, target)
     sheet.unlink()
     link_from(front, LINK)
     return target
-
-
-def with_numbers(text: str, numbers: dict[str, str]) -> str:
-    """The sheet with numbers in its table of contents, so far as they are known."""
-    return NUMBER.sub(lambda line: numbers.get(line[1], ""), text)
 
 
 def page_numbers(content: bytes) -> dict[str, str]:

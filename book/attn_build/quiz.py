@@ -2,6 +2,7 @@
 can check. A slip of `answers.yml` becomes an answer of no points whose feedback names it."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,44 +61,36 @@ def escaped(text: str) -> str:
 def of_exercise(exercise: Any, general: dict) -> Question:
     """The question of an exercise of `course`; a slip counts where it is not right, and the first of equal ones."""
     entry = exercise.entry
-    question = Question(exercise.label, exercise.title, exercise.text, items_of(entry["is"]), entry["give"])
-    question.points = exercise.points
-    question.within = max(entry.get("within", 0), LEAST)
-    taken = [question.right]
+    right = items_of(entry["is"])
+    within = max(entry.get("within", 0), LEAST)
+    told: list[tuple[list, str]] = []
     for parts, why in slips(entry, general):
-        if not any(same(parts, before, question.within) for before in taken):
-            taken.append(parts)
-            question.slips.append((parts, why))
-    return question
+        if not any(same(parts, before, within) for before in (right, *(wrong for wrong, _ in told))):
+            told.append((parts, why))
+    return Question(
+        exercise.label, exercise.title, exercise.text, right, entry["give"], within, told, points=exercise.points
+    )
 
 
-def guesses(root: Path, notes: dict) -> list[Question]:
+def guesses(root: Path, notes: dict) -> Iterator[Question]:
     """The five guesses of the page on teaching, with the numbers that it glues; none where these are not made yet."""
     values = numbers_of(PLAN, root)
     table = pages(root)[PLAN].read_text(encoding="utf-8").partition("## The five guesses")[2]
-    asked = []
     for number, text in re.findall(r"^\| (\d) \| (.*) \|$", table, re.MULTILINE):
-        key = notes[int(number)]["guess"]
-        names = key.get("glued", ())
-        if all(name in values for name in names):
-            right = [round(float(values[name]), 2) for name in names] or items_of(key.get("is", []))
-            question = Question(f"guess-{number}", f"Guess {number}", text, right, key.get("give", ""))
-            question.within = key.get("within", LEAST)
-            question.choices = key.get("choices", [])
-            asked.append(question)
-    return asked
+        key = {"glued": [], "is": [], "give": "", "within": LEAST, "choices": []} | notes[int(number)]["guess"]
+        if values.keys() >= set(key["glued"]):
+            right = [round(float(values[name]), 2) for name in key["glued"]] or items_of(key["is"])
+            name = f"guess-{number}"
+            yield Question(name, f"Guess {number}", text, right, key["give"], key["within"], choices=key["choices"])
 
 
-def statements(root: Path, notes: dict) -> list[Question]:
+def statements(root: Path, notes: dict) -> Iterator[Question]:
     """The ten statements of the page on the course."""
     lines = (root / "book" / "course.md").read_text(encoding="utf-8").partition("## Ten statements")[2]
-    texts = re.findall(r"^\d+\. (.*)$", lines, re.MULTILINE)
-    asked = []
-    for number, (text, key) in enumerate(zip(texts, notes[5]["statements"], strict=True), 1):
-        question = Question(f"statement-{number}", f"Statement {number}", text, [KINDS[key]])
-        question.choices = list(KINDS.values())
-        asked.append(question)
-    return asked
+    texts = re.findall(r"^(\d+)\. (.*)$", lines, re.MULTILINE)
+    for (number, text), key in zip(texts, notes[5]["statements"], strict=True):
+        title = f"Statement {number}"
+        yield Question(f"statement-{number}", title, text, [KINDS[key]], choices=list(KINDS.values()))
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------
@@ -106,6 +99,6 @@ def statements(root: Path, notes: dict) -> list[Question]:
 def write_quiz(root: Path, sessions: list, notes: dict, target: Path) -> None:
     """All questions as one file of Moodle's."""
     general = answers_of(root / "book")["any"]
-    asked = guesses(root, notes) + statements(root, notes)
+    asked = [*guesses(root, notes), *statements(root, notes)]
     asked += [of_exercise(exercise, general) for session in sessions for exercise in session.checked]
     write(target, "moodle.xml", questions=asked, html_of=html_of, escaped=escaped)

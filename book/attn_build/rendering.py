@@ -182,36 +182,24 @@ def lighten(app, error: Exception | None) -> None:
 def rerun(
     page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True, force: bool = False
 ) -> Path:
-    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value. Returns the
-    last file."""
+    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value, side by
+    side. Returns the last file."""
     page = locate(page)[0]
     sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
-    if sheet and not force:
-        may_replace(sheet)
+    if sheet and not force and sheet.exists() and STYLE not in sheet.read_text(errors="replace"):
+        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
     if not compare:
         path = execute(page, parameters, output, force=force)
-        return rendered(path, repository(), page) if html else path
+        return rendered(path, page) if html else path
 
-    return compared(page, parameters, compare, sheet, force)
-
-
-def compared(page: str, parameters: dict, compare: str, sheet: Path | None, force: bool) -> Path:
-    """A run of the page for each value of NAME=a,b,c, side by side; returns the file."""
-    root = repository()
     name, values = compared_values(compare)
     every = [{**parameters, name: value} for value in values]
     declares = declaration(page)
     for choice in every:  # before the first one runs
         declares.settle(choice)
-    sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
+    sheets = [rendered(execute(page, choice, force=force), page) for choice in every]
     target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': '-'.join(values[1:])})}.html")
     return side_by_side(sheets, [f"{name} = {value}" for value in values], target)
-
-
-def may_replace(sheet: Path) -> None:
-    """AttnError where somebody else's page lies."""
-    if sheet.exists() and STYLE not in sheet.read_text(errors="replace"):
-        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
 
 
 def compared_values(text: str) -> tuple[str, list[str]]:
@@ -223,17 +211,19 @@ def compared_values(text: str) -> tuple[str, list[str]]:
     return name, parts
 
 
-def rendered(notebook: Path, root: Path, page: str) -> Path:
+def rendered(notebook: Path, page: str) -> Path:
     """An executed notebook of a page as HTML beside it, by Sphinx with the book's configuration; returns the file."""
+    root = repository()
     executed = nbformat.read(notebook, as_version=4)
     for cell in executed.cells:
         cell.source = cell.metadata.get("myst", cell.source)
     config = read_yaml(root / "_config.yml")
     options = config["sphinx"]["config"]
     options |= {"myst_all_links_external": True, "html_sidebars": {"**": []}}
-    no_search = {"article_header_start": [], "article_header_end": ["toggle-secondary-sidebar.html"]}
-    options["html_theme_options"] |= no_search
-
+    options["html_theme_options"] |= {
+        "article_header_start": [],
+        "article_header_end": ["toggle-secondary-sidebar.html"],  # and no search
+    }
     name = Path(page).name
     target = notebook.with_suffix(".html")
     with scratch_folder() as scratch:

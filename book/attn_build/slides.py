@@ -1,7 +1,6 @@
 """Slides of the five sessions and handouts, by the plans of the page on teaching, from what Sphinx has built."""
 
 import re
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,21 +23,8 @@ ROW = re.compile(r"^\| (\d+) \| (.*?) \|(?: \{doc\}`.*? </(.*?)>`)? \|$", re.MUL
 MOST_FIGURES = 3
 """A row of a plan shows at most so many figures of its page."""
 
-
-@dataclass
-class Slide:
-    """A row of a session's plan, and what of the page that it names follows; guess: HTML."""
-
-    minutes: str
-    what: str
-    page: str
-    guess: str = ""
-    question: str = ""
-    lead: str = ""
-    figures: list[Tree] = field(default_factory=list)
-    last: bool = False  # row that names the page
-    begins: int = 0  # minute of the session
-    note: dict = field(default_factory=dict)  # of sessions.yml, for who presents
+FIGURES = "figure.attn-fig:has(svg):not(:has(.attn-play), details *)"
+"""The figures of a page, those in folds apart, and those to be played with: they need their page."""
 
 
 def write_kit(root: Path, source: Path) -> None:
@@ -58,14 +44,11 @@ def write_kit(root: Path, source: Path) -> None:
     notes = notes_of(source)
     figures: dict[str, str] = {}
     for number, title, rows in plans(root):
-        slides = session(built, rows, guesses)
-        for slide, note in zip(slides, notes.get(number, {}).get("rows", ()), strict=False):
-            slide.note = note
+        slides = session(built, rows, guesses, notes.get(number, {}).get("rows", [{}] * len(rows)))
         for name, whole in {"": source == root, "-students": False}.items():
             values = {"number": number, "title": title, "slides": slides, "taught": whole}
             write(target / f"session-{number}{name}.html", "slides.html", **values)
-        for slide in slides:
-            figures |= {str(figure.svg): slide.question for figure in slide.figures}
+        figures |= {str(figure.svg): slide["question"] for slide in slides for figure in slide["figures"]}
     grid = built_page(built, "verdict").select_one(".attn-claims table")
     for cell in grid.select("tbody td, .why"):
         cell.clear()
@@ -86,33 +69,32 @@ def notes_of(root: Path) -> dict[int, dict]:
     return read_yaml(root / "book" / "sessions.yml")
 
 
-def session(built: Path, rows: list[Row], guesses: dict[str, Tree]) -> list[Slide]:
-    """The slides of one plan."""
+def session(built: Path, rows: list[Row], guesses: dict[str, Tree], notes: list[dict]) -> list[dict]:
+    """The slides of one plan: a row of it, what of the page that it names follows (guess: HTML), whether the row is the
+    last that names it, the minute at which it begins, and the note for who presents."""
     named = [page for _, _, page in rows]
     slides = []
-    now = 0
-    for i, (minutes, what, page) in enumerate(rows):
-        slide = Slide(minutes, what, page, last=page not in named[i + 1 :], begins=now)
-        now += int(minutes)
-        if number := re.search(r"Guess (\d)", what):
-            slide.guess = guesses[number[1]].decode_contents()
-        if slide.page:
-            article = built_page(built, slide.page).article
-            slide.question = article.h1.text
-            slide.lead = "".join(lead.text for lead in article.select(".attn-lead")[:1])
-            slide.figures = shown_figures(article)
-            # Rows that name one page share its figures.
-            turn = named[:i].count(slide.page)
-            turns = named.count(slide.page)
-            share = slice(turn * len(slide.figures) // turns, (turn + 1) * len(slide.figures) // turns)
-            slide.figures = slide.figures[share][:MOST_FIGURES]
-        slides.append(slide)
+    for i, ((minutes, what, page), note) in enumerate(zip(rows, notes, strict=True)):
+        guess = re.search(r"Guess (\d)", what)
+        article: Tree = built_page(built, page).article if page else BeautifulSoup("<h1></h1>", "html.parser")
+        figures = article.select(FIGURES)
+        turn, turns = named[:i].count(page), named.count(page)  # rows that name one page share its figures
+        share = figures[turn * len(figures) // turns : (turn + 1) * len(figures) // turns]
+        slides.append(
+            {
+                "minutes": minutes,
+                "what": what,
+                "page": page,
+                "guess": guesses[guess[1]].decode_contents() if guess else "",
+                "question": article.h1.text,
+                "lead": "".join(lead.text for lead in article.select(".attn-lead")[:1]),
+                "figures": share[:MOST_FIGURES],
+                "last": page not in named[i + 1 :],
+                "begins": sum(int(before) for before, _, _ in rows[:i]),
+                "note": note,
+            }
+        )
     return slides
-
-
-def shown_figures(article: Tree) -> list[Tree]:
-    """The figures of a page, those in folds apart, and those to be played with: they need their page."""
-    return article.select("figure.attn-fig:has(svg):not(:has(.attn-play), details *)")
 
 
 @cache
