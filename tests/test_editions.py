@@ -76,7 +76,7 @@ RIGHT = {
     "notation-ex-jsd": [0.693, 0.2158, 0.0],
     "read-ex-interval": (0.8, 0.84),
     "jain-41-ex-hand": 0.667,
-    "serrano-41-ex-orders": ["Film", "not"],
+    "jain-41-ex-model": ["LSTM", "cnn", "average"],
     "jain-421-ex-bound": 0.3799,
     "serrano-41-ex-odds": {2, 3},
 }
