@@ -32,10 +32,6 @@ TOLD_OFTEN = {
     "the most attended word is against the decision, at least": "compared lstm_against_low, verdict against_low",
     "the most attended word is against the decision, at most": "compared lstm_against_high, verdict against_high",
     "tau of attention and gradients, SST": "jain/04-1-correlation sst_lstm, robustness tau_sst, summary tau",
-    "optimal adversarial attention over a JSD of 0.4, SST": """
-        jain/04-2-2-adversarial own_adversarial, jain/06-discussion own""",
-    "the same of permuted weights": """
-        jain/04-2-2-adversarial permuted_adversarial, jain/06-discussion permuted""",
     "minimal sets by attention, Amazon": """
         index attention, summary attention, teaching attention, serrano/05-sets-of-weights attention""",
     "minimal sets by gradients, Amazon": """
@@ -46,7 +42,6 @@ TOLD_OFTEN = {
 """What several pages print -> each page and the name under which it is glued there."""
 MEASURED = {
     "the most attended word is deletion's, SST": "verdict names_sst, compared top_lstm",
-    "permuting changes SST by less than 0.1": "index little_sst, verdict little_own",
 }
 """The same where one page reads a table of five digits."""
 

@@ -229,7 +229,7 @@ def write_course(root: str | Path | None = None) -> Path:
     wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(students)]
     subprocess.run([sys.executable, *wheel, str(root)], check=True, capture_output=True)
     for folder in (target, students):
-        write(folder / "README.md", "course.jinja", students=folder == students, sessions=every)
+        write(folder / "README.md", "course.jinja", students=folder == students)
     shutil.make_archive(str(root / "_build" / "course-students"), "zip", students)
     return Path(shutil.make_archive(str(root / "_build" / "course-kit"), "zip", target))
 

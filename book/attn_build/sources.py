@@ -9,6 +9,7 @@ A page is named by its path below notebooks/ without suffix (`jain/04-1-correlat
       reads: {encoder: lstm}              whose texts the page reads, see `parameters`
 """
 
+import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
@@ -41,25 +42,26 @@ def repository(root: str | Path | None = None) -> Path:
     raise AttnError(f"no folder notebooks/ in {clones[0]} or above; run this in a clone of the repository")
 
 
-def pages(root: str | Path | None = None) -> dict[str, Path]:
-    """Page name -> source of every page, sorted; names that start with _ (drafts) or . (checkpoints) are no pages."""
+def named(root: str | Path | None = None) -> dict[str, Path]:
+    """Name -> source of every page and draft, sorted."""
     folder = repository(root) / "notebooks"
-    names = {path.relative_to(folder).with_suffix(""): path for path in sorted(folder.rglob("*.md"))}
-    return {name.as_posix(): path for name, path in names.items() if not any(part[0] in "_." for part in name.parts)}
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))}
+
+
+def pages(root: str | Path | None = None) -> dict[str, Path]:
+    """Name -> source of every page; names that start with _ (drafts) or . (checkpoints) are no pages."""
+    return {name: path for name, path in named(root).items() if not re.search(r"(^|/)[_.]", name)}
 
 
 def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
     """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
     name = str(page).replace("\\", "/")
-    folder = repository(root) / "notebooks"
-    for draft in folder.rglob("_*.md"):  # a name: no path may lead elsewhere
-        if draft.relative_to(folder).with_suffix("").as_posix() == name:
-            return name, draft
-    every = pages(root)
-    fits = [name] if name in every else [known for known in every if known.rsplit("/", 1)[-1] == name]
+    every = named(root)
+    known = pages(root)
+    fits = [name] if name in every else [page for page in known if page.rsplit("/", 1)[-1] == name]
     if len(fits) == 1:
         return fits[0], every[fits[0]]
-    raise AttnError(f"there is no page {name!r}{nearest(name, every)} Known: {', '.join(every) or 'none'}")
+    raise AttnError(f"there is no page {name!r}{nearest(name, known)} Known: {', '.join(known) or 'none'}")
 
 
 # ---- reading one -----------------------------------------------------------------------------------------------------
