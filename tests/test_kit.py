@@ -18,9 +18,8 @@ def soup(name):
 
 @built
 @pytest.mark.parametrize("number", range(1, 6))
-def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
+def test_a_session_shows_its_pages_figures(number):
     page = soup(f"session-{number}.html")
-    assert sum(int(one.text.split()[0]) for one in page.select("ol .min")) == 90
     ids = [figure.svg["aria-label"] for figure in page.select("figure") if figure.svg]
     assert ids and len(ids) == len(set(ids)), "each figure once"
     assert not [one for one in page.select("figure") if one.select(".attn-fig-title")], "titles are folded"
@@ -29,12 +28,9 @@ def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
     links = {one["href"] for one in page.select("a:not(.foot a)")}
     assert links
     assert all((TEACH / link).resolve().is_file() for link in links)
-    assert page.html["lang"] == "en" and all(one.select("h1, h2") for one in page.select("section")), (
-        "headings"
-    )
-    assert len(page.select("aside.notes[hidden]")) == len(page.select("ol > li")), (
-        "notes for each row, till asked for"
-    )
+    assert page.html["lang"] == "en"
+    assert all(one.select("h1, h2") for one in page.select("section"))
+    assert len(page.select("aside.notes[hidden]")) == len(page.select("ol > li")), "a note a row"
 
 
 @built

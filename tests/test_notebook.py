@@ -139,39 +139,26 @@ def test_guard_refuses_an_injected_name():
     guard(names, "p", n=3)
 
 
-@pytest.mark.parametrize(
-    "tags",
-    [["", ""], ["parameters", "parameters"]],
-    ids=["none", "two"],
-)
+@pytest.mark.parametrize("tags", [["", ""], ["parameters", "parameters"]], ids=["none", "two"])
 def test_a_page_has_one_parameters_cell(tmp_path, tags):
-    path = tmp_path / "notebooks" / "bare.md"
-    path.parent.mkdir()
-    path.write_text(HEAD + "".join(CELL.format(tags=tag, code="n = 1") for tag in tags))
-    with refused("page bare: one code cell must be tagged `parameters`"):
-        sources.convert("bare", tmp_path)
-    path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    declares = sources.declaration("bare", tmp_path)
-    assert (declares.defaults, declares.takes, declares.reads, declares.smoke) == (
+    write_page(tmp_path).write_text(HEAD + "".join(CELL.format(tags=tag, code="n = 1") for tag in tags))
+    with refused("page tiny: one code cell must be tagged `parameters`"):
+        sources.convert("tiny", tmp_path)
+
+
+def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
+    path = write_page(tmp_path, "tiny", "n = 1")
+    path.write_text(path.read_text().replace(HEAD, HEAD + CELL.format(tags="", code="m = 2")))
+    declares = sources.declaration("tiny", tmp_path)
+    assert [declares.defaults, declares.takes, declares.reads, declares.smoke] == [
         {"n": 1},
         {"n": 1},
         None,
         {"n": 2},
-    )
-
-
-def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
-    path = write_page(tmp_path)
-    path.write_text(
-        path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2"))
-    )
-    cells = sources.codes(sources.convert("tiny", tmp_path).cells)
-    assert [cell.metadata.get("tags", []) for cell in cells] == [
-        ["guard", "remove-cell"],
-        [],
-        ["parameters"],
-        ["guard", "remove-cell"],
     ]
+    cells = sources.codes(sources.convert("tiny", tmp_path).cells)
+    guards = ["guard", "remove-cell"]
+    assert [cell.metadata.tags for cell in cells] == [guards, [], ["parameters"], guards]
     assert cells[3].source.startswith(cells[0].source)
     assert "guard(globals()" in cells[3].source not in cells[0].source
     assert len({cell["id"] for cell in cells}) == 4
