@@ -238,16 +238,22 @@ def strike(notebook: NotebookNode) -> bool:
     def mended(piece: re.Match) -> str:
         return piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0])
 
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = TAG_OR_TEXT.sub(mended, cell.source)
-    for output in outputs:
-        if "<figure" in html_of(output):
-            output["data"]["text/html"] = TAG_OR_TEXT.sub(mended, html_of(output))
+    for place, key in sentences_of(notebook):
+        place[key] = TAG_OR_TEXT.sub(mended, place[key])
     for output in outputs:
         if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
             output["data"]["text/html"] = ""
     return bool(says)
+
+
+def sentences_of(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str]]:
+    """Where sentences stand: the text, and what holds a figure's title and caption."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield cell, "source"
+    for output in outputs_of(notebook):
+        if "<figure" in html_of(output):
+            yield output["data"], "text/html"
 
 
 def struck_through(sentence: str) -> str:

@@ -186,29 +186,35 @@ def rerun(
     side. Returns the last file."""
     page = locate(page)[0]
     sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
-    if sheet and not force and sheet.exists() and STYLE not in sheet.read_text(errors="replace"):
-        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
+    if sheet and not force:
+        may_replace(sheet)
     if not compare:
         path = execute(page, parameters, output, force=force)
         return rendered(path, page) if html else path
 
-    name, values = compared_values(compare)
-    every = [{**parameters, name: value} for value in values]
-    declares = declaration(page)
-    for choice in every:  # before the first one runs
-        declares.settle(choice)
-    sheets = [rendered(execute(page, choice, force=force), page) for choice in every]
-    target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': '-'.join(values[1:])})}.html")
-    return side_by_side(sheets, [f"{name} = {value}" for value in values], target)
+    every = choices(page, parameters, compare)
+    sheets = [rendered(execute(page, choice, force=force), page) for choice in every.values()]
+    others = "-".join(name.partition(" = ")[2] for name in [*every][1:])
+    target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': others})}.html")
+    return side_by_side(sheets, [*every], target)
 
 
-def compared_values(text: str) -> tuple[str, list[str]]:
-    """The parameter and the values of NAME=a,b,c."""
-    name, _, values = text.partition("=")
+def may_replace(sheet: Path) -> None:
+    """AttnError where somebody else's page lies."""
+    if sheet.exists() and STYLE not in sheet.read_text(errors="replace"):
+        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
+
+
+def choices(page: str, parameters: dict, compare: str) -> dict[str, dict]:
+    """NAME = value -> the parameters of that run, of NAME=a,b,c; none runs where the page refuses one."""
+    name, _, values = compare.partition("=")
     parts = [value.strip() for value in values.split(";" if ";" in values else ",")]
     if len(parts) < 2 or not all(parts):
-        raise AttnError(f"--compare takes NAME=a,b,… (lists: NAME=a,b;c,d), two values or more; got {text!r}")
-    return name, parts
+        raise AttnError(f"--compare takes NAME=a,b,… (lists: NAME=a,b;c,d), two values or more; got {compare!r}")
+    every = {f"{name} = {value}": {**parameters, name: value} for value in parts}
+    for choice in every.values():
+        declaration(page).settle(choice)
+    return every
 
 
 def rendered(notebook: Path, page: str) -> Path:

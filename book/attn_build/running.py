@@ -95,10 +95,7 @@ def execute(
     about = provenance(here, name, declares.defaults | values, stamp)
     if find_spec("torch") is None and skip_torch(notebook, declares.defaults | values):
         about["shortened"] = NO_TORCH
-    notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
-    if values:
-        lists = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
-        notebook = parameterize_notebook(notebook, lists)
+    notebook = parameterized(notebook, values)
     start = time.perf_counter()
     try:
         run_cells(notebook, name, here, quiet=bool(stamp))
@@ -135,6 +132,16 @@ def skip_torch(notebook: NotebookNode, values: dict) -> bool:
         cell.outputs = [new_output("display_data", {"text/html": note}), *(outputs or ())]
         cell.metadata["tags"].append("skip-execution")
     return None in kept
+
+
+def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
+    """The notebook with papermill's cell of these values, if there are any."""
+    notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
+    if not values:
+        return notebook
+    return parameterize_notebook(
+        notebook, {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    )
 
 
 def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> None:
