@@ -194,8 +194,8 @@ def rerun(
 
     every = choices(page, parameters, compare)
     sheets = [rendered(execute(page, choice, force=force), page) for choice in every.values()]
-    others = "-".join(name.partition(" = ")[2] for name in [*every][1:])
-    target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': others})}.html")
+    values = "-".join(name.partition(" = ")[2] for name in [*every][1:])
+    target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': values})}.html")
     return side_by_side(sheets, [*every], target)
 
 

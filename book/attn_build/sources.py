@@ -57,11 +57,11 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
     """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
     name = str(page).replace("\\", "/")
     every = named(root)
-    known = pages(root)
-    fits = [name] if name in every else [page for page in known if page.rsplit("/", 1)[-1] == name]
+    listed = pages(root)
+    fits = [name] if name in every else [page for page in listed if page.rsplit("/", 1)[-1] == name]
     if len(fits) == 1:
         return fits[0], every[fits[0]]
-    raise AttnError(f"there is no page {name!r}{nearest(name, known)} Known: {', '.join(known) or 'none'}")
+    raise AttnError(f"there is no page {name!r}{nearest(name, listed)} Known: {', '.join(listed) or 'none'}")
 
 
 # ---- reading one -----------------------------------------------------------------------------------------------------
