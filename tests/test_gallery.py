@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -59,14 +60,7 @@ def test_the_picker_holds_every_stored_model(shown):
     drawn = re.findall(r'<figure class="attn-fig \w+" id="gallery-(\w+)-(\w+)-(\w+)-(\w+)">', text)
     assert len(drawn) == len(set(drawn)) == 12 * 6 * 5
     names = json.loads(html.unescape(re.search(r'data-names="([^"]*)"', text)[1]))
-    picked = [
-        (a, b, c, d)
-        for a in names["Data"]
-        for b in names["Encoder"]
-        for c in names["Attention"]
-        for d in names["Experiment"]
-    ]
-    assert set(picked) == set(drawn), "every choice has its figure"
+    assert set(product(*names.values())) == set(drawn), "every choice has its figure"
     for figure in re.findall(r"<figure .*?</figure>", text, re.DOTALL):
         model = tuple(re.search(r'id="gallery-(\w+)-(\w+)-(\w+)-', figure).groups())
         assert ("No run of ours" not in figure) == (model in stored)

@@ -126,9 +126,6 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     assert any("SST, BiLSTM, seed 3: τ" in line[0] for line in lines)
     (figure,) = (html for html in map(html_of, outputs_of(executed)) if "fig-jain-agreement" in html)
     assert page.YOURS in figure
-    assert list(page.with_yours(pd.DataFrame(columns=["corpus", "mean"]), page.chosen(mean=0.5)).index) == [
-        page.YOURS
-    ]
 
 
 # ---- the comparison of sentences itself ------------------------------------------------------------------------------
