@@ -8,10 +8,12 @@ from functools import cache
 import pytest
 import sentences
 from conftest import ROOT, refused
+from nbformat.v4 import new_code_cell, new_output
 from test_extending import EXPECTED
 
+from attn_book.page import PARTS
 from attn_book.scorecard import reported
-from attn_build import rendering, sources
+from attn_build import plain, rendering, sources
 from attn_lab import Run, obtain
 
 PAGES = sorted(sources.pages(ROOT))
@@ -173,15 +175,36 @@ def test_code_is_no_wider_than_a_screen():
     assert not [line for cell in code for line in cell.splitlines() if len(line) > 120]
 
 
+def calls(page: str, *names: str) -> list[ast.Call]:
+    """Calls of these functions in a page's cells."""
+    nodes = (node for cell in cells_of(page) for node in ast.walk(ast.parse(cell.source)))
+    return [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in names]
+
+
 def test_every_value_that_a_page_glues_is_shown_there():
     for page in PAGES:
         text = (ROOT / "notebooks" / f"{page}.md").read_text()
-        nodes = [node for cell in cells_of(page) for node in ast.walk(ast.parse(cell.source))]
-        calls = [
-            node
-            for node in nodes
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("glue", "page.glue")
-        ]
-        named = {word.arg for call in calls for word in call.keywords if word.arg}
+        named = {word.arg for call in calls(page, "glue", "page.glue") for word in call.keywords if word.arg}
         shown = set(re.findall(r"\{glue:(?:text|md)\}`?\s?(\w+)", text))
         assert named <= shown, f"{page} glues {sorted(named - shown)} and shows them nowhere"
+
+
+def literals(nodes) -> list[str]:
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_words_of_every_guard_stand_in_a_sentence_of_the_page(page):
+    """If all guards failed, `strike` would leave no note; f-strings in titles and captions count by their parts."""
+    words = [word for guard in calls(page, "expect", "page.expect") for word in literals(guard.args[1:])]
+    drawn = [text for figure in calls(page, "figures.show") for text in literals(ast.walk(figure))]
+    shown = [
+        *map(PARTS.outdated, words),
+        *(PARTS.figure("name", " ".join(text.split()), "", "") for text in drawn),
+    ]
+    outputs = [new_output("display_data", {"text/html": html}) for html in shown]
+    notebook = sources.read_source(page, ROOT)
+    notebook.cells.append(new_code_cell(outputs=outputs))
+    plain.strike(notebook)
+    left = [word for word, output in zip(words, outputs, strict=False) if output["data"]["text/html"]]
+    assert not left, f"no sentence has these words: {left}"
