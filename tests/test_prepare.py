@@ -224,11 +224,11 @@ def test_the_whole_set_stands_before_its_sample(tables):
     assert len(encode("amazon").splits["test"]) == 30  # other tables, other arrays
 
 
-def test_yahoo_counts_the_topics_that_do_not_occur(tables):
-    tables("yahoo_answers_2class_sample", **rows(20, "Why?\\nBecause.", label=(0, 1)))
-    encoded = encode("yahoo")
-    counts = encoded.statistics["splits"]["test"]
-    assert counts["per_class"] == [10, 10, *[0] * 8]
+@pytest.mark.parametrize(("corpus", "classes"), [("amazon", 5), ("yelp", 5), ("yahoo", 10)])
+def test_escapes_end_sentences_and_classes_that_do_not_occur_are_counted(tables, corpus, classes):
+    tables(catalogue.corpus(corpus).sample, **rows(20, "Why?\\nBecause.", label=(0, 1)))
+    counts = encode(corpus).statistics["splits"]["test"]
+    assert counts["per_class"] == [10, 10, *[0] * (classes - 2)]
     assert counts["mean_sentences"] == 3
 
 

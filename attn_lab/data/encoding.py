@@ -27,24 +27,7 @@ PREPARE: dict[str, Callable[..., Prepared]] = {"planted": planted} | prepare.PRE
 """Corpus -> function that gives its texts; its arguments are the corpus's options."""
 
 VERSIONS: dict[str, str] = {}
-"""Corpus that the user registered -> version, see `foreign.register_corpus`."""
-
-_SHIPPED = frozenset(catalogue.CATALOGUE)
-
-
-def is_foreign(corpus: str) -> bool:
-    """Whether a corpus is the user's."""
-    return catalogue.corpus(corpus).name not in _SHIPPED
-
-
-def preparer(corpus: str) -> Callable[..., Prepared]:
-    """The function that gives the texts of a data set; AttnError where there is none."""
-    entry = catalogue.corpus(corpus)
-    if corpus not in PREPARE:
-        raise AttnError(
-            f"the texts of '{corpus}' are not passed on ({entry.origin}); name a table of yours by corpus_of"
-        )
-    return PREPARE[corpus]
+"""Corpus that the user registered -> version, '' without one, see `foreign.register_corpus`."""
 
 
 @overload
@@ -100,7 +83,10 @@ class Arrays:
     def __init__(self, corpus: str, options: dict) -> None:
         """AttnError for an unknown corpus, an unknown option or a value that an option does not take."""
         self.entry = catalogue.corpus(corpus)
-        self.prepare = preparer(corpus)
+        if corpus not in PREPARE:
+            origin = self.entry.origin
+            raise AttnError(f"the texts of '{corpus}' are not passed on ({origin}); name a table of yours by corpus_of")
+        self.prepare = PREPARE[corpus]
         self.parameters = inspect.signature(self.prepare).parameters
         self.options = dict(options)
         self._check_options()
@@ -137,9 +123,7 @@ class Arrays:
         name = self.entry.name
         if not self.entry.files or self.options.get("source") == "generated":
             return False
-        if is_foreign(name):
-            return bool(VERSIONS.get(name)) and self.source() is not None
-        return True
+        return name not in VERSIONS or bool(VERSIONS[name] and self.source())
 
     @property
     def stem(self) -> Path:
@@ -159,7 +143,7 @@ class Arrays:
         if not paths:
             return None
         marks = {part: files.sha256(path) for part, path in paths.items()}
-        if is_foreign(self.entry.name):
+        if self.entry.name in VERSIONS:
             marks["code"] = VERSIONS[self.entry.name] + repr(self.entry)
         return marks
 

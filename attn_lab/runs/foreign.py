@@ -90,18 +90,15 @@ def registered(field: str) -> tuple[str, ...]:
 
 def versions(run) -> dict[str, str]:
     """Field -> version, of the names in a run that are the user's: what its key holds of them."""
-    registered_as = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
-    if encoding.is_foreign(run.corpus):
-        registered_as["corpus"] = registered_as["corpus"] or ""
+    registered_as = {field: names.get(getattr(run, field)) for field, names in VERSIONS.items()}
     return {f"version of {field}": version for field, version in registered_as.items() if version is not None}
 
 
 def unversioned(run) -> str:
     """Why nothing of a run is kept, in words: what it, or its base, has without version; '' where all is kept."""
-    for part, version in versions(run).items():
-        if not version:
-            field = part.removeprefix("version of ")
-            return f"the {field} '{getattr(run, field)}' is registered without version=, so its runs are not kept"
+    for field, names in VERSIONS.items():
+        if names.get(name := getattr(run, field)) == "":
+            return f"the {field} '{name}' is registered without version=, so its runs are not kept"
     return unversioned(run.base) if run.base else ""
 
 

@@ -210,7 +210,7 @@ def table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None =
         return pa.table({"key": pa.array([], pa.string())})
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=48)
 def _table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None, _mark: str) -> pa.Table:
     return parquet(folder, layer, stem, columns)
 
@@ -241,21 +241,10 @@ def content(folder: Path, layer: str, stem: str) -> bytes:
     raise FileNotFoundError(path)
 
 
-@lru_cache(maxsize=16)
-def spans(folder: Path, layer: str, stem: str, _mark: str) -> dict[str, tuple[int, int]]:
-    """Where the rows of each run lie in a file: key -> first row and number of rows; they lie together."""
-    whole = table(folder, layer, stem, ("key",))["key"].combine_chunks()
-    runs = pc.run_end_encode(whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole)
-    ends = runs.run_ends.to_pylist()
-    starts = [0, *ends]
-    keyed = zip(runs.values.to_pylist(), starts, ends, strict=False)
-    return {key: (start, end - start) for key, start, end in keyed}
-
-
 def keys_in(folder: Path, stem: str) -> list[str]:
     """Keys of the runs of one file of `runs`; of a damaged one its name: who asks for more will hear of the damage."""
     try:
-        return list(spans(folder, "runs", stem, mark(folder, "runs", stem)))
+        return table(folder, "runs", stem, ("key",))["key"].to_pylist()
     except Damaged:
         return [stem]
 
@@ -283,20 +272,20 @@ def traces_bytes_of(folder: Path, key: str) -> bytes | None:
         return None
 
 
+def traces_digest(folder: Path, key: str) -> str:
+    """SHA-256 of the file of a run's traces; '' without one."""
+    data = traces_bytes_of(folder, key)
+    return hashlib.sha256(data).hexdigest() if data else ""
+
+
 def has_traces(folder: Path, key: str) -> bool:
     """Whether single documents of a run lie in the store."""
-    return traces_bytes_of(folder, key) is not None
+    return traces_digest(folder, key) != ""
 
 
 def read_traces(folder: Path, key: str) -> Traces:
     """The traces of a run that `has_traces`."""
     return as_traces(parquet(folder, "traces", key))
-
-
-def traces_digest(folder: Path, key: str) -> str:
-    """SHA-256 of the file of a run's traces; '' without one."""
-    data = traces_bytes_of(folder, key)
-    return hashlib.sha256(data).hexdigest() if data else ""
 
 
 def has(folder: Path, key: str) -> bool:
@@ -307,15 +296,13 @@ def has(folder: Path, key: str) -> bool:
 def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
     """A run's rows of a layer with the columns that it has, or None."""
     stem = stem_of(folder, key)
+    columns = ("key", *NAMES, "value") if layer == "numbers" else None
     if stem is None:
         return None
-    at = spans(folder, layer, stem, mark(folder, layer, stem))
-    if key not in at:
+    rows = table(folder, layer, stem, columns).filter(pc.field("key") == key).drop_columns("key")
+    if not len(rows):
         return None
-    columns = ("key", *NAMES, "value") if layer == "numbers" else None
-    rows = table(folder, layer, stem, columns).slice(*at[key]).drop_columns("key")
-    rows = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)])
-    frame = rows.to_pandas(use_threads=False)
+    frame = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)]).to_pandas()
     return frame.astype({name: str for name in NAMES if name in frame}) if layer == "numbers" else frame
 
 
@@ -325,9 +312,8 @@ def read_record(folder: Path, key: str) -> dict:
     try:
         if stem is None:
             raise LookupError("there is none")
-        first, _ = spans(folder, "runs", stem, mark(folder, "runs", stem))[key]
-        records = table(folder, "runs", stem, ("key", "record"))["record"]
-        record = json.loads(records[first].as_py())
+        records = table(folder, "runs", stem, ("key", "record")).filter(pc.field("key") == key)["record"]
+        record = json.loads(records[0].as_py())
         if record["key"] != key or not isinstance(record["run"], dict):
             raise ValueError(f"holds key {record['key']!r}")
     except (ValueError, LookupError, TypeError) as error:
@@ -348,8 +334,8 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
         result,
         documents=rows_of(folder, "documents", key),
         against=rows_of(folder, "against", key),
-        traces=read_traces(folder, key) if has_traces(folder, key) else None,
-        digest=traces_digest(folder, key),
+        traces=read_traces(folder, key) if (digest := traces_digest(folder, key)) else None,
+        digest=digest,
     )
 
 
