@@ -257,13 +257,15 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     if "seed" in rows and len(twice := rows[rows.duplicated([*by, "seed"])]):
         where = " ".join(map(str, twice[[*by]].iloc[0])) or "the rows"
         raise AttnError(f"seed {twice['seed'].iloc[0]} stands twice among {where}; group by more")
-    groups = rows.groupby(list(by), sort=False, dropna=False) if by else [((), rows)]
-    means = []
-    for names, group in groups:
-        values = group["value"].dropna()
-        means.append([*names, values.mean(), *seed_interval(values), len(values), values.std()])
-    table = pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
-    return table.astype({"mean": float, "low": float, "high": float, "n_seeds": int, "std": float})
+    groups = rows.groupby(list(by) or (lambda _: "all"), sort=False, dropna=False, observed=True)["value"]
+    table = groups.agg(
+        mean="mean",
+        low=lambda values: seed_interval(values)[0],
+        high=lambda values: seed_interval(values)[1],
+        n_seeds="count",
+        std="std",
+    )
+    return table.reset_index(drop=not by).astype(dict.fromkeys(("mean", "low", "high", "std"), float))
 
 
 def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
@@ -409,10 +411,8 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
         say(f"left out of all numbers, for trained on other data than the archive's: {keys}")
         table = table[~on_other_data]
 
-    unused = [name for name in table if name.startswith("f1_") and name != "f1_1" and table[name].isna().all()]
-    position = {seed: i for i, seed in enumerate(SEEDS)}
-    place = table["seed"].map(position).fillna(len(SEEDS)).astype(int)
-    return table.drop(columns=unused).assign(place=place)
+    place = pd.Index(SEEDS).get_indexer(table["seed"])
+    return table.assign(place=np.where(place < 0, len(SEEDS), place))
 
 
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:

@@ -158,7 +158,8 @@ def sweep(
     of what the user registered without a version, which are kept nowhere.
     """
     check(runs, jobs)
-    sweep_away(pack)
+    for folder in [store.cache_store(), *([store.archive_folder()] if pack else [])]:
+        store.sweep_away(folder)
     tasks = plan(runs, pack)
     if not tasks:
         return {}
@@ -170,7 +171,7 @@ def sweep(
         elif jobs > 1:
             done = on_processes(tasks, failures, pack, jobs)
         else:
-            done = one_by_one(tasks, failures, pack, progress)
+            done = ((run, work(run, failures, result, pack, progress)) for run, result in tasks.items())
         for run, failure in done:
             bar.set_postfix_str(run.key)
             reason = failure or (reason_of(adopt, run.key) if pack and tasks[run] else "")
@@ -190,27 +191,12 @@ def check(runs: list[Run], jobs: int) -> None:
             raise AttnError(f"{reason}, and a sweep keeps its runs; give it a version")
 
 
-def sweep_away(pack: bool) -> None:
-    """Remove what killed processes have left half-written in the stores that a sweep writes."""
-    store.sweep_away(store.cache_store())
-    if pack:
-        store.sweep_away(store.archive_folder())
-
-
 def reason_of(call: Callable, *arguments) -> str:
     """What a call returns or, in one line, why it failed: one failed run must not end a night's sweep. '' for None."""
     try:
         return call(*arguments) or ""
     except Exception as error:  # noqa: BLE001  (of many kinds)
         return one_line(error)
-
-
-def one_by_one(
-    tasks: dict[Run, bool], failures: dict[str, str], pack: bool, progress: bool
-) -> Iterator[tuple[Run, str]]:
-    """`work` in this process; yields each run that is done and why it failed, which the caller notes in failures."""
-    for run, result in tasks.items():
-        yield run, work(run, failures, result, pack, progress)
 
 
 def on_processes(tasks: dict[Run, bool], failures: dict[str, str], pack: bool, jobs: int) -> Iterator[tuple[Run, str]]:
