@@ -345,9 +345,9 @@ def archived_data(corpus: str, options: object) -> str | None:
     folder = find_archive()
     if folder is None or corpus not in stems(folder):
         return None
-    rows = table(folder, "runs", corpus).select(["options", "fingerprint"]).to_pylist()
     wanted = json.dumps([list(pair) for pair in options])  # type: ignore[attr-defined]
-    return next((row["fingerprint"] for row in rows if row["options"] == wanted), None)
+    rows = table(folder, "runs", corpus).filter(pc.field("options") == wanted)
+    return rows["fingerprint"][0].as_py() if len(rows) else None
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -520,10 +520,7 @@ def traces_bytes(traces: Traces) -> bytes:
             ends = (offsets * values[0].size).astype(np.int32)
             columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
-    metadata = {}
-    for name, value in shared.items():
-        if value is not None:
-            metadata[name] = json.dumps(np.asarray(value).tolist())
+    metadata = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
     return compressed(pa.table(columns, metadata=metadata), use_dictionary=False, use_byte_stream_split=leaves)
 
@@ -533,14 +530,12 @@ def as_traces(rows: pa.Table) -> Traces:
     rows = rows.combine_chunks()
     shared = {name.decode(): json.loads(text) for name, text in rows.schema.metadata.items()}
     width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(TOKEN_ARRAYS, (-1,))
-    shapes |= dict.fromkeys(PER_DOCUMENT, (len(rows), -1))
-    shapes["contribution"] = (-1, width)
     arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
-    for name in shapes.keys() & {*rows.column_names}:
-        values = rows[name].chunk(0).values
-        arrays[name] = values.to_numpy(zero_copy_only=False).reshape(shapes[name])
     arrays |= {name: rows[name].to_numpy() for name in ("doc_id", "label")}
+    shapes = dict.fromkeys(PER_DOCUMENT, (len(rows), -1)) | {"contribution": (-1, width)}
+    for name in {*rows.column_names} - {*arrays}:
+        values = rows[name].chunk(0).values.to_numpy(zero_copy_only=False)
+        arrays[name] = values.reshape(shapes.get(name, -1))
     offsets = rows["score"].chunk(0).offsets.to_numpy()
     return Traces(offsets=offsets.astype(np.int64), **arrays)
 
