@@ -73,10 +73,6 @@ def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_sa
     assert encode("babi_3").statistics["train_source"] == "en-10k"
 
 
-def test_generated_questions_need_no_file(no_data_at_hand, few_generated):
-    assert encode("babi_1", source="generated").statistics["train_source"] == "generated"
-
-
 PAIR = {"premise": "Two Men  run.", "hypothesis": "2 people move.", "label": "entailment"}
 
 
