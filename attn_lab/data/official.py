@@ -82,14 +82,14 @@ def fetch(source: Source, folder: Path) -> Path:
 def read(entry: Corpus, sources: list[Source], downloads: Path) -> dict[str, pandas.DataFrame]:
     """split -> table of a data set from its official files. Errors as of `fetch` and `unpack`."""
     archives = [fetch(source, downloads) for source in sources]
-    place, form = FORMS[str(entry.folder)]
+    pattern, form = FORMS[str(entry.folder)]
     with TemporaryDirectory(prefix=half_written(), dir=downloads) as temporary:
         folder = Path(temporary)
         for path in archives:
             unpack(path, folder)
         tables = {}
         for split in entry.files:
-            name = place.format(split)
+            name = pattern.format(split)
             tables[split] = form(next(folder.glob(name), folder / name))
         return tables
 

@@ -177,7 +177,7 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         raise AttnError(f"the text has {len(tokens):,} words; at most {MOST_WORDS:,} are read: take a part of it")
     if run is None:
         arrays, about = load()
-        known = set(about["words"])
+        words = set(about["words"])
         traces = traced(arrays, to_ids([tokens], about["words"])[0])
     else:
         in_pieces = run.family == "pretrained" and run.layer < 0
@@ -187,14 +187,14 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         if in_pieces:
             rows = pieces.pieces([text])[0]
             tokens = [pieces.tokenizer().id_to_token(row) for row in rows]
-            known = {*tokens} - {"[UNK]"}
+            words = {*tokens} - {"[UNK]"}
             ids = np.array([CLS, *rows, SEP], np.int32)
         else:
             tokens = mask_digits(tokens)
-            known = set(data.vocabulary)
+            words = set(data.vocabulary)
             ids, _ = to_ids([tokens], data.vocabulary)
         traces = read_by(run, data, ids, np.array([0, len(ids)]))
-    return tokens, [token in known for token in tokens], traces
+    return tokens, [token in words for token in tokens], traces
 
 
 def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:

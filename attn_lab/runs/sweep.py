@@ -158,8 +158,7 @@ def sweep(
     of what the user registered without a version, which are kept nowhere.
     """
     check(runs, jobs)
-    for folder in [store.cache_store(), *([store.archive_folder()] if pack else [])]:
-        store.sweep_away(folder)
+    sweep_away(pack)
     tasks = plan(runs, pack)
     if not tasks:
         return {}
@@ -189,6 +188,13 @@ def check(runs: list[Run], jobs: int) -> None:
     for run in runs:
         if reason := foreign.unversioned(run):
             raise AttnError(f"{reason}, and a sweep keeps its runs; give it a version")
+
+
+def sweep_away(pack: bool) -> None:
+    """Remove what killed processes have left half-written in the stores that a sweep writes."""
+    store.sweep_away(store.cache_store())
+    if pack:
+        store.sweep_away(store.archive_folder())
 
 
 def reason_of(call: Callable, *arguments) -> str:
