@@ -100,11 +100,8 @@ def _within_bounds(entry: catalogue.Corpus, texts: Texts) -> ndarray:
     """(D,) whether a text has at most so many sentences, and no longer one, than the entry says; empty ones aside."""
     most = entry.most_sentences or np.inf
     longest = entry.longest_sentence or np.inf
-    within = []
-    for sizes in texts.sentences or ():
-        sentences = len(sizes) - sizes.count(0)
-        within.append(sentences <= most and max(sizes, default=0) <= longest)
-    return np.array(within, dtype=bool)
+    filled = [[size for size in sizes if size] for sizes in texts.sentences or ()]
+    return np.array([len(sizes) <= most and max(sizes, default=0) <= longest for sizes in filled], dtype=bool)
 
 
 def _check_classes(where: str, part: Documents, classes: list[str]) -> None:
