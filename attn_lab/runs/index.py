@@ -386,16 +386,11 @@ def _read_runs(
 def of_this_version(table: pa.Table) -> pd.DataFrame:
     """The runs of a file without those that have a field of another version; fields that were no fields yet when they
     were stored are at their defaults."""
-    further = [name for name in table.column_names if name not in RUN_COLUMNS.names]
+    defaults = {each.name: each.default for each in fields(Run) if isinstance(each.default, str | int | float)}
     runs = table.select([name for name in table.column_names if name in SHOWN]).to_pandas()
-    for field in fields(Run):
-        if isinstance(field.default, str | int | float):
-            column = runs[field.name] if field.name in runs else pd.Series(field.default, runs.index)
-            runs[field.name] = column.fillna(field.default)
-    if not further:
-        return runs
-    unset = table.select(further).to_pandas().isna().all(axis=1)
-    return runs[unset.to_numpy()]
+    runs = runs.reindex(columns=SHOWN).fillna(defaults)
+    further = [name for name in table.column_names if name not in RUN_COLUMNS.names]
+    return runs[table.select(further).to_pandas().isna().all(axis=1).to_numpy()] if further else runs
 
 
 def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataFrame:
@@ -417,9 +412,8 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
 
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:
     """The numbers of runs and of others in the same files: key, NAMES, value."""
-    files = _files(chosen)
-    marks = [store.mark(folder, "numbers", stem) for folder, stem in files]
-    return _read_numbers(tuple(files), tuple(marks))
+    files = [(folder, stem, store.mark(folder, "numbers", stem)) for folder, stem in _files(chosen)]
+    return _read_numbers(tuple(files))
 
 
 def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
@@ -431,9 +425,9 @@ def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
 
 
 @lru_cache(maxsize=8)
-def _read_numbers(paths: tuple[tuple[Path, str], ...], _marks: tuple[str, ...]) -> pd.DataFrame:
+def _read_numbers(files: tuple[tuple[Path, str, str], ...]) -> pd.DataFrame:
     columns = ("key", *NAMES, "value")
-    tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
+    tables = [store.table(folder, "numbers", stem, columns) for folder, stem, _ in files]
     tables = [table for table in tables if set(columns) <= set(table.column_names)]  # before 0.2 the cache had others
     together = pa.concat_tables(tables or [NUMBER_COLUMNS.empty_table().select(columns)])
     return together.unify_dictionaries().to_pandas()
