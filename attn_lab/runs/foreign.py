@@ -147,7 +147,8 @@ def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
     """Our name -> array, see `load_weights`; AttnError for two of one name and for what are no numbers."""
     arrays: Arrays = {}
     for theirs, value in source.items():
-        ours = our_name(theirs, names)
+        fits = ((re.fullmatch(pattern, theirs), name) for pattern, name in names.items())
+        ours = next((name and match.expand(name) for match, name in fits if match), theirs)
         if ours is None:
             continue
         if hasattr(value, "detach"):  # a tensor, perhaps of a width that NumPy does not have
@@ -161,14 +162,6 @@ def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
             raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
         arrays[ours] = array
     return arrays
-
-
-def our_name(theirs: str, names: dict[str, str | None]) -> str | None:
-    """What the first pattern that fits makes of a name; None for a weight that is left out."""
-    for pattern, name in names.items():
-        if match := re.fullmatch(pattern, theirs):
-            return name and match.expand(name)
-    return theirs
 
 
 def read_file(path: Path) -> dict:
