@@ -61,9 +61,7 @@ def obtain(
     run = run_of(key or run)
     notice = foreign.unversioned(run)
     absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
-    for folder in store.stores() if not notice and train != "fresh" else ():
-        if not store.has(folder, run.key):
-            continue
+    for folder in [] if notice or train == "fresh" else holders(run):
         if other := other_data(run, folder):
             notice = f"{other}; not taken"
             absent = f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}"
@@ -110,6 +108,11 @@ def model_of(run: Run):
     from attn_lab.runs import compute  # torch takes seconds
 
     return compute.model_of(run)
+
+
+def holders(run: Run) -> list[Path]:
+    """The stores that hold a run: archive, cache."""
+    return [folder for folder in store.stores() if store.has(folder, run.key)]
 
 
 def fits(run: Run, folder: Path) -> bool:
