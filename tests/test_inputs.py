@@ -411,7 +411,6 @@ def test_a_console_of_ascii_alone(words, tmp_path):
         **os.environ,
         "PYTHONIOENCODING": "ascii",
         "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
     }
     done = subprocess.run(
         [sys.executable, "-m", "attn_core", *words],
@@ -610,12 +609,10 @@ def test_a_parquet_file_that_grows_without_end_is_one_line(values, place, monkey
 
 
 def shell(command: str, place: Path) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}", "OMP_NUM_THREADS": "1"}
     command = command.replace("attn_core ", f"{sys.executable} -m attn_core ")
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
         cwd=place,
-        env=environment,
         capture_output=True,
         text=True,
         timeout=600,

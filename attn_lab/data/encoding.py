@@ -7,12 +7,9 @@ the catalogue names is never kept, nor what the user registered without a versio
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args, overload
-
-import numpy as np
 
 from attn_core.documents import Documents, Encoded
 from attn_core.errors import AttnError
@@ -112,8 +109,8 @@ class Arrays:
         about, arrays = files.cached(self.stem, ENCODING, self.source, self.made)
         splits = {}
         for split in about["statistics"]["splits"]:
-            names = [field.name for field in fields(Documents) if f"{split} {field.name}" in arrays]
-            splits[split] = Documents(**{name: arrays[f"{split} {name}"] for name in names})
+            names = {name.removeprefix(f"{split} "): name for name in arrays if name.startswith(f"{split} ")}
+            splits[split] = Documents(**{field: arrays[name] for field, name in names.items()})
         vocabulary = tuple(about["vocabulary"])
         return Encoded(self.entry.name, splits, vocabulary, about["fingerprint"], about["statistics"])
 
@@ -155,11 +152,12 @@ class Arrays:
     def made(self) -> files.Kept:
         """The same as `files.cached` keeps it: facts, and arrays by split and field."""
         about = vars(self.make()).copy()
-        arrays: dict[str, np.ndarray] = {}
-        for split, part in about.pop("splits").items():
-            for field, values in vars(part).items():
-                if values is not None:
-                    arrays[f"{split} {field}"] = values
+        arrays = {
+            f"{split} {field}": values
+            for split, part in about.pop("splits").items()
+            for field, values in vars(part).items()
+            if values is not None
+        }
         return about, arrays
 
 

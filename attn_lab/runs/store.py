@@ -355,13 +355,13 @@ def archived_data(corpus: str, options: object) -> str | None:
 
 def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | None = None) -> None:
     """Put a run into a cache, in one step. tables: layer -> table, each with a column key."""
-    files = {layer: table_bytes(rows) for layer, rows in tables.items() if len(rows)}
-    if traces is not None:
-        files["traces"] = traces_bytes(traces)
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as run:
-        for layer, data in files.items():
-            run.writestr(f"{layer}.parquet", data)
+        for layer, rows in tables.items():
+            if len(rows):
+                run.writestr(f"{layer}.parquet", table_bytes(rows))
+        if traces is not None:
+            run.writestr("traces.parquet", traces_bytes(traces))
     try:
         with replacing(folder / "runs" / f"{key}.zip") as file:
             file.write(hashlib.sha256(whole.getvalue()).hexdigest().encode())
