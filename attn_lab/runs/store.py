@@ -280,7 +280,7 @@ def traces_digest(folder: Path, key: str) -> str:
 
 def has_traces(folder: Path, key: str) -> bool:
     """Whether single documents of a run lie in the store."""
-    return traces_digest(folder, key) != ""
+    return traces_bytes_of(folder, key) is not None
 
 
 def read_traces(folder: Path, key: str) -> Traces:
@@ -299,10 +299,12 @@ def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
     columns = ("key", *NAMES, "value") if layer == "numbers" else None
     if stem is None:
         return None
-    rows = table(folder, layer, stem, columns).filter(pc.field("key") == key).drop_columns("key")
+    rows = table(folder, layer, stem, columns)
+    rows = rows.filter(pc.equal(rows["key"], key)).drop_columns("key")
     if not len(rows):
         return None
-    frame = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)]).to_pandas()
+    rows = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)])
+    frame = rows.to_pandas(use_threads=False)
     return frame.astype({name: str for name in NAMES if name in frame}) if layer == "numbers" else frame
 
 
@@ -312,8 +314,9 @@ def read_record(folder: Path, key: str) -> dict:
     try:
         if stem is None:
             raise LookupError("there is none")
-        records = table(folder, "runs", stem, ("key", "record")).filter(pc.field("key") == key)["record"]
-        record = json.loads(records[0].as_py())
+        records = table(folder, "runs", stem, ("key", "record"))
+        of_key = records.filter(pc.equal(records["key"], key))
+        record = json.loads(of_key["record"][0].as_py())
         if record["key"] != key or not isinstance(record["run"], dict):
             raise ValueError(f"holds key {record['key']!r}")
     except (ValueError, LookupError, TypeError) as error:
@@ -346,7 +349,8 @@ def archived_data(corpus: str, options: object) -> str | None:
     if folder is None or corpus not in stems(folder):
         return None
     wanted = json.dumps([list(pair) for pair in options])  # type: ignore[attr-defined]
-    rows = table(folder, "runs", corpus).filter(pc.field("options") == wanted)
+    rows = table(folder, "runs", corpus)
+    rows = rows.filter(pc.equal(rows["options"], wanted))
     return rows["fingerprint"][0].as_py() if len(rows) else None
 
 
