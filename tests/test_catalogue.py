@@ -196,27 +196,27 @@ def test_dev_is_drawn_from_train_with_the_authors_seed():
 
 def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
     # 60 reviews of 5 to 64 words, ten of 400; in test the word 'new' stands before each word of training.
-    for split, word in (("train", "old"), ("test", "new old")):
-        texts = [" ".join(["Old,"] * (5 + i)) for i in range(60)] + ["old " * 400] * 10
-        texts = [t.replace("Old,", word) for t in texts] if split == "test" else texts
-        rows = [{"text": t, "label": i % 2, "doc_id": str(i)} for i, t in enumerate(texts)]
-        folder = tables("imdb", **{split: rows})
+    for split, word in (("train", "Old, "), ("test", "new old ")):
+        texts = [word * (5 + i) for i in range(60)] + ["old " * 400] * 10
+        folder = tables("imdb", **{split: {"text": texts, "label": [0, 1] * 35}})
     made = PREPARE["imdb"]().splits
-    train, dev, test = (set(made[split].doc_ids.tolist()) for split in ("train", "dev", "test"))
-    assert (len(train), len(dev)) == (48, 12)
-    assert train | dev == set(range(60))
-    assert dev == {2, 5, 14, 15, 16, 19, 31, 32, 34, 45, 51, 58}  # their seed, in both parts
-    assert test == {0, 1, 3, 7, 13, 22, 25, 26, 37, 40, 41, 54}
-    for lists, labels, rows, *_ in made.values():
-        assert lists == [["old"] * (5 + i) for i in rows]
-        assert labels.tolist() == [i % 2 for i in rows]
-    table = pandas.read_parquet(folder / "train.parquet")
-    parts = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
-    chosen = ["test" if i in (3, 65) else "" for i in range(70)]
-    tables("imdb", train=table.assign(jw_split=parts), test=table.assign(jw_split=chosen))
-    made = PREPARE["imdb"]().splits
-    rows = [texts.doc_ids.tolist() for texts in made.values()]
-    assert rows == [list(range(20, 60)), list(range(7)), [3]]  # review 65 is too long
+    rows = {split: texts.doc_ids.tolist() for split, texts in made.items()}
+    assert sorted(rows["train"] + rows["dev"]) == list(range(60))
+    assert sorted(rows["dev"]) == [2, 5, 14, 15, 16, 19, 31, 32, 34, 45, 51, 58]  # their seed, in both parts
+    assert sorted(rows["test"]) == [0, 1, 3, 7, 13, 22, 25, 26, 37, 40, 41, 54]
+    for lists, labels, ids, *_ in made.values():
+        assert lists == [["old"] * (5 + i) for i in ids]
+        assert labels.tolist() == [i % 2 for i in ids]
+    for split, chosen in (
+        ("train", ["dev"] * 7 + [""] * 13 + ["train"] * 50),
+        ("test", ["test" if i in (3, 65) else "" for i in range(70)]),
+    ):
+        table = pandas.read_parquet(folder / f"{split}.parquet")
+        tables("imdb", **{split: table.assign(jw_split=chosen)})
+    made = PREPARE["imdb"]().splits.values()
+    assert [texts.doc_ids.tolist() for texts in made] == [list(range(20, 60)), list(range(7)), [3]], (
+        "65 is too long"
+    )
 
 
 def test_the_data_page_names_every_corpus_with_its_licence():

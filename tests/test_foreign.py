@@ -197,12 +197,6 @@ def test_a_registered_corpus_is_the_same_run_in_another_process():
 # ---- records ---------------------------------------------------------------------------------------------------------
 
 
-def test_no_archived_run_has_another_key():
-    folder = store.archive_folder()
-    keys = store.keys(folder)
-    assert [from_dict(store.read_record(folder, key)["run"]).key for key in keys] == keys
-
-
 def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(called, tmp_path, monkeypatch):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"

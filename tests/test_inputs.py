@@ -3,7 +3,6 @@
 import errno
 import gzip
 import io
-import json
 import os
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from plain_network import random_documents, random_model
 from attn_core.experiments import optimum
 from attn_lab import trace
 from attn_lab.cli import main
-from attn_lab.data import encode, files, official, vectors
+from attn_lab.data import files, official, vectors
 from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
 from attn_lab.runs import store, sweep
@@ -171,16 +170,6 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
 }
 
 OTHERS = {
-    "vectors with NaN": (
-        f"{PLANTED} --vectors words.vec",
-        file("words.vec", f"good{' 0.1' * 299} nan\n"),
-        "words.vec, line 1: the vector of 'good' holds NaN",
-    ),
-    "vectors too short": (
-        f"{PLANTED} --vectors words.vec",
-        file("words.vec", "word 0.1 0.2\nnext 0.1\n"),
-        "words.vec",
-    ),
     "vectors of bytes": (
         f"{PLANTED} --vectors words.vec",
         file("words.vec", b"\xff 1 2\n"),
@@ -218,7 +207,6 @@ OTHERS = {
         no_damage,
         "parameter corpora: Input should be 'sst', 'imdb'",
     ),
-    "where": ("numbers single_state_agreement mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
     "no word": ("read ... -- !!", no_damage, "holds no word"),
     "emoji": ("read 🎬", no_damage, "holds no word"),
     "no text": ("read ", no_damage, "holds no word"),
@@ -369,21 +357,23 @@ def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, call
 # ---- right -----------------------------------------------------------------------------------------------------------
 
 
-def test_files_of_windows_are_the_same(place, called):
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_files_of_windows_are_the_same(end, place):
     """Tables, word vectors and grids with the line ends of Windows."""
-    rooms = [f"Mary went to room {n}.,Where is Mary?,{('kitchen', 'garden')[n % 2]}" for n in range(40)]
-    found = []
-    for end in ("\n", "\r\n"):
-        for split in ("train", "test"):
-            file(f"data/babi_1/{split}.csv", end.join(["passage,question,answer", *rooms, ""]))(place)
-        words = "".join(f"{word} 0.5 -0.25\n" for word in encode("babi_1").vocabulary[4:])
-        file("words.vec", words.replace("\n", end))(place)
-        grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
-        assert "0 of 2 runs stored" in spoken(called, SWEEP)[1]
-        typed = "run --corpus babi_1 --encoder average --epochs 1 --vectors words.vec --fresh --json"
-        _, out, _ = spoken(called, typed)
-        found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
-    assert found[0] == found[1]
+    texts = {
+        "data/babi_1/train.csv": "passage,question,answer\nMary went to room 1.,Where is Mary?,kitchen\n",
+        "words.vec": "Mary 0.5 -0.25\nroom 1 2\n",
+        "grid.yml": "- corpus: planted\n  seed: 2 seeds\n",
+    }
+    for name, text in texts.items():
+        file(name, text.replace("\n", end))(place)
+    row = read_table(place / "data/babi_1/train.csv", ["answer"]).loc[0]
+    assert row.tolist() == ["Mary went to room 1.", "Where is Mary?", "kitchen"]
+    assert vectors.read_text(place / "words.vec", ["", "", "", "", "Mary", "room"])[4:].tolist() == [
+        [0.5, -0.25],
+        [1, 2],
+    ]
+    assert len(sweep.read_grid(place / "grid.yml")) == 2
 
 
 def test_an_empty_key_is_no_key(called):
@@ -421,7 +411,6 @@ def test_a_console_of_ascii_alone(words, tmp_path):
         **os.environ,
         "PYTHONIOENCODING": "ascii",
         "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
     }
     done = subprocess.run(
         [sys.executable, "-m", "attn_core", *words],
@@ -620,12 +609,10 @@ def test_a_parquet_file_that_grows_without_end_is_one_line(values, place, monkey
 
 
 def shell(command: str, place: Path) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}", "OMP_NUM_THREADS": "1"}
     command = command.replace("attn_core ", f"{sys.executable} -m attn_core ")
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
         cwd=place,
-        env=environment,
         capture_output=True,
         text=True,
         timeout=600,

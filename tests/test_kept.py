@@ -29,7 +29,6 @@ def store_run() -> None:
 def read_run() -> list:
     """As a process does that has read nothing yet."""
     store._table.cache_clear()
-    store.spans.cache_clear()
     result = store.read(store.cache_store(), KEY)
     return [result.record, result.documents["p"].tolist(), result.traces.score.tolist()]
 

@@ -93,7 +93,6 @@ class Command:
             **os.environ,
             "ATTN_CACHE": str(self.place / "cache"),
             "TMPDIR": str(self.temporary),
-            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
             "TRIAL": str(self.place),
         }
         if kind in ("sweep", "pack"):

@@ -1,100 +1,213 @@
 """Readers of the official archives, each on a small archive in the official layout; download and checksum."""
 
 import hashlib
+import io
+import json
 import tarfile
 import threading
+import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from conftest import refused
-from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, special, tar, zipped
 
-from attn_lab.data import encode, files, official
+from attn_lab.data import files, official
 from attn_lab.data.catalogue import SOURCES, Source
 from attn_lab.data.tables import read
 from attn_lab.runs import store
 
 pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 
-
-def test_sst_trees(offer):
-    offer("sst", TREES)
-    told = read("sst", "train").to_dict("list")  # neutral is out
-    assert told == {"text": ["It 's lovely .", "Bad -LRB- 1\\/2 -RRB-"], "label": [1, 0]}
-    assert read("sst", "test").values.tolist() == [["Poor .", 0]]
+# --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def test_newsgroups_in_loader_order(offer):
-    posts = {
-        "20news-bydate-train/rec.sport.hockey/53000": "H: x\n\nGoal\xe9!".encode("latin-1"),
-        "20news-bydate-train/rec.sport.baseball/9000": b"H: x\n\nnine",
-        "20news-bydate-train/rec.sport.baseball/10000": b"H: x\n\nten",
-        "20news-bydate-test/alt.atheism/1": b"H: x\n\nno",
-    }
-    offer("20newsgroups", tar(posts))
-    table = read("20news", "train")
-    assert table["doc_id"].tolist() == ["10000", "9000", "53000"]  # file names sort as text
-    assert table["text"].tolist() == ["H: x\n\nten", "H: x\n\nnine", "H: x\n\nGoalé!"]
-    assert table["label"].tolist() == [0, 0, 1]
-    assert read("20news", "test")["label"].tolist() == [0]
+def tar(members: dict[str, str | bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in members.items():
+            data = content if isinstance(content, bytes) else content.encode()
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
 
 
-def test_imdb(offer):
-    reviews = {
-        "aclImdb/train/pos/0_9.txt": "Great<br />film",
-        "aclImdb/train/neg/10_2.txt": "Bad",
-        "aclImdb/train/unsup/5_0.txt": "left out",
-        "aclImdb/train/labeledBow.feat": "9 0:1",
-        "aclImdb/test/neg/0_1.txt": "Dire",
-    }
-    offer("imdb", tar(reviews))
-    bad, great = ["Bad", 0, "neg", "10_2", 2], ["Great<br />film", 1, "pos", "0_9", 9]
-    assert read("imdb", "train").values.tolist() == [bad, great]
-    assert read("imdb", "test").values.tolist() == [["Dire", 0, "neg", "0_1", 1]]
+def zipped(members: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
 
 
-def test_ag_news(offer):
-    offer("ag_news_train", b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n')
-    offer("ag_news_test", b'"4","Chip","Fast"\n')
-    assert read("agnews", "train").to_dict("list") == {
-        "text": ['Wall "St." Bears, \\bulls', "World Talks\nresume"],
-        "label": [2, 0],
-        "title": ['Wall "St."', "World"],
-        "description": ["Bears, \\bulls", "Talks\nresume"],
-    }
-    assert read("agnews", "test").values.tolist() == [["Chip Fast", 3, "Chip", "Fast"]]
+def pair(premise, hypothesis, label) -> str:
+    """One line as the archive has it; its own further keys included."""
+    keys = {"annotator_labels": [label], "captionID": "1.jpg#0", "sentence1_parse": "(ROOT a)"}
+    return json.dumps(keys | {"sentence1": premise, "sentence2": hypothesis, "gold_label": label}) + "\n"
 
 
-SETS = [
-    ("amazon", "amazon", "amazon_review_full_csv", 5, 2),
-    ("yelp", "yelp", "yelp_review_full_csv", 5, 1),
-    ("yahoo", "yahoo", "yahoo_answers_csv", 10, 3),
+STORIES = """1 Mary moved to the bathroom.
+2 John got the milk there.
+3 Where is Mary? \tbathroom\t1
+4 John went to the hall.
+5 Where is the milk? \thall\t2 4
+1 Sandra moved to the garden.
+2 Where is Sandra? \tgarden\t1
+"""
+FIRST = "Mary moved to the bathroom.\nJohn got the milk there."
+TOLD = [
+    [FIRST, "Where is Mary?", "bathroom", "en-10k"],
+    [f"{FIRST}\nJohn went to the hall.", "Where is the milk?", "hall", "en-10k"],
+    ["Sandra moved to the garden.", "Where is Sandra?", "garden", "en-10k"],
 ]
+TASKS = ("qa1_single-supporting-fact", "qa2_two-supporting-facts", "qa3_three-supporting-facts")
+BABI = tar({f"tasks_1-20_v1-2/en-10k/{task}_{s}.txt": STORIES for task in TASKS for s in ("train", "test")})
+
+CLOZE = """@placeholder met @entity1 in @entity4
+@entity7
+( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .
+@entity1:Ann B.
+@entity7:Cee
+
+who saw @placeholder ?
+@entity2
+nobody saw @entity2 but @entity4
+@entity2:Dee
+"""
+ASKED = [
+    [
+        "( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
+        "@placeholder met @entity1 in @entity4",
+        "@entity7",
+    ],
+    ["nobody saw @entity2 but @entity4", "who saw @placeholder ?", "@entity2"],
+]
+CNN = tar({f"cnn/{split}.txt": CLOZE for split in ("train", "dev", "test")})
+
+SST = {
+    "trees/train.txt": "(3 (2 It) (4 (2 's) (3 (3 lovely) (2 .))))\n(2 (2 So) (2 so))\n"
+    "(0 (1 Bad) (2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-))))\n",
+    "trees/dev.txt": "(4 (3 Fine) (2 .))\n",
+    "trees/test.txt": "(1 (1 Poor) (2 .))\n",
+}
+POSTS = {
+    "20news-bydate-train/rec.sport.hockey/53000": "H: x\n\nGoal\xe9!".encode("latin-1"),
+    "20news-bydate-train/rec.sport.baseball/9000": "nine",
+    "20news-bydate-train/rec.sport.baseball/10000": "ten",
+    "20news-bydate-test/alt.atheism/1": "no",
+}
+FILMS = {
+    "aclImdb/train/pos/0_9.txt": "Great<br />film",
+    "aclImdb/train/neg/10_2.txt": "Bad",
+    "aclImdb/train/unsup/5_0.txt": "left out",
+    "aclImdb/train/labeledBow.feat": "9 0:1",
+    "aclImdb/test/neg/0_1.txt": "Dire",
+}
+SNLI = {
+    "snli_1.0/snli_1.0_train.jsonl": pair("A man runs.", "He moves.", "entailment")
+    + pair("A man.", "A dog.", "-")
+    + pair("A cat.", "x", "neutral"),
+    "snli_1.0/snli_1.0_dev.jsonl": pair("Café", "Bar", "contradiction"),
+    "snli_1.0/snli_1.0_test.jsonl": pair("A", "B", "neutral"),
+    "snli_1.0/README.txt": "about",
+    "__MACOSX/snli_1.0/._snli_1.0_dev.jsonl": "\0",
+}
+NEWS = b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n'
 
 
-@pytest.mark.parametrize(("name", "corpus", "folder", "classes", "columns"), SETS)
-def test_review_archives_become_tables_and_arrays(offer, name, corpus, folder, classes, columns):
-    offer(name, reviews(folder, classes, columns))
+def reviews(folder: str) -> bytes:
+    rows = '"1","Part 1. A ""word"".\\n","Part 2"\n"5","NA",""\n'
+    return tar({f"{folder}/readme.txt": "about", f"{folder}/train.csv": rows, f"{folder}/test.csv": rows})
+
+
+REVIEWS = [['Part 1. A "word".\\n Part 2', 0], ["NA ", 4]]
+OFFICIAL = {  # corpus -> its archives by source, columns, rows of the training part and of the test
+    "sst": (
+        {"sst": zipped(SST)},
+        "text label",
+        [["It 's lovely .", 1], ["Bad -LRB- 1\\/2 -RRB-", 0]],  # neutral is out
+        [["Poor .", 0]],
+    ),
+    "20news": (
+        {"20newsgroups": tar(POSTS)},
+        "text label group doc_id",
+        [  # file names sort as text
+            ["ten", 0, "rec.sport.baseball", "10000"],
+            ["nine", 0, "rec.sport.baseball", "9000"],
+            ["H: x\n\nGoalé!", 1, "rec.sport.hockey", "53000"],
+        ],
+        [["no", 0, "alt.atheism", "1"]],
+    ),
+    "imdb": (
+        {"imdb": tar(FILMS)},
+        "text label group doc_id stars",
+        [["Bad", 0, "neg", "10_2", 2], ["Great<br />film", 1, "pos", "0_9", 9]],
+        [["Dire", 0, "neg", "0_1", 1]],
+    ),
+    "agnews": (
+        {"ag_news_train": NEWS, "ag_news_test": b'"4","Chip","Fast"\n'},
+        "text label title description",
+        [
+            ['Wall "St." Bears, \\bulls', 2, 'Wall "St."', "Bears, \\bulls"],
+            ["World Talks\nresume", 0, "World", "Talks\nresume"],
+        ],
+        [["Chip Fast", 3, "Chip", "Fast"]],
+    ),
+    "amazon": ({"amazon": reviews("amazon_review_full_csv")}, "text label", REVIEWS, REVIEWS),
+    "yelp": ({"yelp": reviews("yelp_review_full_csv")}, "text label", REVIEWS, REVIEWS),
+    "yahoo": ({"yahoo": reviews("yahoo_answers_csv")}, "text label", REVIEWS, REVIEWS),
+    **{f"babi_{task}": ({"babi": BABI}, "passage question answer source", TOLD, TOLD) for task in (1, 2, 3)},
+    "snli": (
+        {"snli": zipped(SNLI)},
+        "premise hypothesis label",
+        [
+            ["A man runs.", "He moves.", "entailment"],
+            ["A cat.", "x", "neutral"],
+        ],  # without a gold label is out
+        [["A", "B", "neutral"]],
+    ),
+    "cnn": (
+        {"cnn": tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": f"{CLOZE}\n\n{CLOZE}\n"})},
+        "passage question answer",
+        ASKED,
+        ASKED * 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("corpus", OFFICIAL)
+def test_an_official_archive_becomes_tables(offer, corpus):
+    archives, columns, train, test = OFFICIAL[corpus]
+    for source, data in archives.items():
+        offer(source, data)
     table = read(corpus, "train")
-    assert table.columns.tolist() == ["text", "label"]
-    assert table["label"].tolist() == [i % classes for i in range(60)]
-    assert set(table["text"]) == {" ".join(f'Part {c}. A "word".\\n' for c in range(columns))}
-    encoded = encode(corpus)
-    assert encoded.splits["test"].labels.tolist() == [*range(classes)] * 2
-    assert encoded.statistics["splits"]["test"]["mean_sentences"] == 2 * columns
-    assert "\\n" not in encoded.vocabulary
-    assert '"' in encoded.vocabulary
+    assert table.columns.tolist() == columns.split()
+    assert table.values.tolist() == train
+    assert read(corpus, "test").values.tolist() == test
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------
+
+
+def special(name: str, kind: bytes, target: str = "") -> bytes:
+    """A .tar.gz of one member that is no plain file: kind is its type, target where it leads."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo(name)
+        info.type = kind
+        info.linkname = target
+        archive.addfile(info)
+    return packed.getvalue()
 
 
 BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
-WHOLE = tar({f"cnn/{split}.txt": CLOZE for split in ("train", "dev", "test")})
 
 
 @pytest.mark.parametrize(
     ("data", "told"),
     {
-        "truncated": (WHOLE[: len(WHOLE) * 2 // 3], "end-of-stream marker"),
+        "truncated": (CNN[: len(CNN) * 2 // 3], "end-of-stream marker"),
         "no archive": (b"<html>", "Not a gzipped file"),
         "another layout": (tar({"other/file": "text"}), "No such file"),
         **{
@@ -142,13 +255,13 @@ def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
     class Killed(BaseException):
         pass
 
-    def die(self, *_):
+    def die(_):
         raise Killed
 
-    path = offer("cnn", WHOLE)
+    path = offer("cnn", CNN)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(official.TemporaryDirectory, "cleanup", lambda self: self._finalizer.detach())
-        patched.setattr(official, "READERS", official.READERS | {"cnn": die})
+        patched.setitem(official.FORMS, "cnn", ("*", die))
         read("cnn", "train")
     (left,) = [each for each in path.parent.iterdir() if each != path]
     assert left.is_dir()
@@ -159,7 +272,7 @@ def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
 
 
 def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys):
-    offer("cnn", WHOLE)
+    offer("cnn", CNN)
     read("cnn", "dev")
     assert capsys.readouterr().err == ""
     monkeypatch.setitem(SOURCES, "cnn", replace(SOURCES["cnn"], checksum=None))
@@ -169,65 +282,6 @@ def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys)
     assert "cnn.tar.gz" in warning
     assert "checksum" in warning
     assert "http:" in warning
-
-
-def test_babi(offer):
-    names = {1: "qa1_single-supporting-fact", 2: "qa2_two-supporting-facts", 3: "qa3_three-supporting-facts"}
-    files = {
-        f"tasks_1-20_v1-2/en-10k/{n}_{s}.txt": STORIES for n in names.values() for s in ("train", "test")
-    }
-    offer("babi", tar(files))
-    for task in names:
-        table = read(f"babi_{task}", "train")
-        assert table["passage"].tolist() == [
-            "Mary moved to the bathroom.\nJohn got the milk there.",
-            "Mary moved to the bathroom.\nJohn got the milk there.\nJohn went to the hall.",
-            "Sandra moved to the garden.",
-        ]
-        assert table["question"].tolist() == ["Where is Mary?", "Where is the milk?", "Where is Sandra?"]
-        assert set(table["source"]) == {"en-10k"}
-
-
-def test_snli_drops_pairs_without_a_gold_label(offer):
-    train = pair("A man runs.", "He moves.", "entailment") + pair("A man.", "A dog.", "-")
-    train += pair("A cat.", "x", "neutral")
-    offer("snli", snli(train=train, dev=pair("Café", "Bar", "contradiction"), test=pair("A", "B", "neutral")))
-    table = read("snli", "train")
-    assert table.columns.tolist() == ["premise", "hypothesis", "label"]
-    assert table.values.tolist() == [["A man runs.", "He moves.", "entailment"], ["A cat.", "x", "neutral"]]
-    assert read("snli", "dev").values.tolist() == [["Café", "Bar", "contradiction"]]
-    encoded = encode("snli")
-    assert encoded.splits["train"].labels.tolist() == [2, 0]
-    assert len(encoded.splits["test"].queries) == 1
-
-
-def test_cnn_blocks(offer):
-    other = "where is @placeholder\n@entity9\n@entity9 is near @entity4\n@entity9:Ef\n"
-    offer(
-        "cnn",
-        tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}),
-    )
-    table = read("cnn", "train")
-    assert table.values.tolist() == [
-        [
-            "( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
-            "@placeholder met @entity1 in @entity4",
-            "@entity7",
-        ],
-        ["nobody saw @entity2 but @entity4", "who saw @placeholder ?", "@entity2"],
-    ]
-    encoded = encode("cnn")
-    assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
-    assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
-    test = encoded.splits["test"]
-    assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [
-        3,
-        1,
-    ]  # @entity9 is in no training passage
-    assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
-    counts = encoded.statistics["splits"]
-    assert [counts[split]["dropped_answer"] for split in ("train", "test")] == [0, 1]
-    assert counts["test"]["dropped_length"] == 0
 
 
 # --- download -------------------------------------------------------------------------------------------------------

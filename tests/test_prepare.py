@@ -73,10 +73,6 @@ def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_sa
     assert encode("babi_3").statistics["train_source"] == "en-10k"
 
 
-def test_generated_questions_need_no_file(no_data_at_hand, few_generated):
-    assert encode("babi_1", source="generated").statistics["train_source"] == "generated"
-
-
 PAIR = {"premise": "Two Men  run.", "hypothesis": "2 people move.", "label": "entailment"}
 
 
@@ -224,11 +220,11 @@ def test_the_whole_set_stands_before_its_sample(tables):
     assert len(encode("amazon").splits["test"]) == 30  # other tables, other arrays
 
 
-def test_yahoo_counts_the_topics_that_do_not_occur(tables):
-    tables("yahoo_answers_2class_sample", **rows(20, "Why?\\nBecause.", label=(0, 1)))
-    encoded = encode("yahoo")
-    counts = encoded.statistics["splits"]["test"]
-    assert counts["per_class"] == [10, 10, *[0] * 8]
+@pytest.mark.parametrize(("corpus", "classes"), [("amazon", 5), ("yelp", 5), ("yahoo", 10)])
+def test_escapes_end_sentences_and_classes_that_do_not_occur_are_counted(tables, corpus, classes):
+    tables(catalogue.corpus(corpus).sample, **rows(20, "Why?\\nBecause.", label=(0, 1)))
+    counts = encode(corpus).statistics["splits"]["test"]
+    assert counts["per_class"] == [10, 10, *[0] * (classes - 2)]
     assert counts["mean_sentences"] == 3
 
 

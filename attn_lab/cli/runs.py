@@ -196,7 +196,7 @@ def read(
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
-    from attn_lab.runs.sentence import MOST_DELETED, read_sentence, trained_here
+    from attn_lab.runs.sentence import MOST_WORD_BY_WORD, read_sentence, trained_here
 
     if not 0 < epsilon < 1:
         raise AttnError(f"--epsilon lies above 0 and below 1, got {epsilon:g}; the papers take 0.01 and 0.05")
@@ -209,7 +209,7 @@ def read(
     print(summary["line"])
     if unknown := len(table) - int(table["known"].sum()):
         print(f"{unknown:,} of {len(table):,} words are unknown to the model, which reads all of them alike.")
-    if len(table) > MOST_DELETED:
-        print(f"Of more than {MOST_DELETED} words none is left out: that takes the square of their number.")
+    if len(table) > MOST_WORD_BY_WORD:
+        print(f"Of more than {MOST_WORD_BY_WORD} words none is left out or has a gradient: that takes their square.")
     show(table, as_json=False, digits=3)
     print(LEGEND)

@@ -28,9 +28,7 @@ def build(entry: catalogue.Corpus, prepared: Prepared, vocabulary_from: str = "t
     classes = list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
         raise AttnError(f"{where} has the splits {', '.join(prepared.splits)}; train, dev and test are needed")
-    splits = {}
-    for name, texts in prepared.splits.items():
-        splits[name] = _checked(f"{where}, split '{name}'", texts, classes)
+    splits = {name: _checked(f"{where}, split '{name}'", texts, classes) for name, texts in prepared.splits.items()}
 
     read = ("train", "dev") if entry.cut else ("train",)
     all_words = _vocabulary(entry, list(splits.values()), prepared.entities)
@@ -102,11 +100,8 @@ def _within_bounds(entry: catalogue.Corpus, texts: Texts) -> ndarray:
     """(D,) whether a text has at most so many sentences, and no longer one, than the entry says; empty ones aside."""
     most = entry.most_sentences or np.inf
     longest = entry.longest_sentence or np.inf
-    within = []
-    for sizes in texts.sentences or ():
-        sentences = len(sizes) - sizes.count(0)
-        within.append(sentences <= most and max(sizes, default=0) <= longest)
-    return np.array(within, dtype=bool)
+    filled = [[size for size in sizes if size] for sizes in texts.sentences or ()]
+    return np.array([len(sizes) <= most and max(sizes, default=0) <= longest for sizes in filled], dtype=bool)
 
 
 def _check_classes(where: str, part: Documents, classes: list[str]) -> None:
@@ -145,26 +140,17 @@ def _numbers(where: str, texts: Texts, classes: list[str]) -> ndarray:
 
 def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     """Token lists as ids."""
-    sentences = None
-    if texts.sentences is not None:
-        sentences = [[size for size in sizes if size] for sizes in texts.sentences]
-    ids, offsets = to_ids(texts.lists, words)
-    query_ids = query_offsets = None
+    sentences = texts.sentences and [[size for size in sizes if size] for sizes in texts.sentences]
+    queries: tuple[ndarray | None, ndarray | None] = (None, None)
     if texts.queries is not None:
-        query_ids, query_offsets = to_ids(texts.queries, words)
-    answer_ids, answer_offsets = _ragged(texts.answers, np.int32)
-    sentence_lengths, sentence_offsets = _ragged(sentences, np.int64)
+        queries = to_ids(texts.queries, words)
     return Documents(
-        ids=ids,
-        offsets=offsets,
-        labels=np.asarray(texts.labels),
-        doc_ids=np.asarray(texts.doc_ids, dtype=np.int64),
-        query_ids=query_ids,
-        query_offsets=query_offsets,
-        answer_ids=answer_ids,
-        answer_offsets=answer_offsets,
-        sentence_lengths=sentence_lengths,
-        sentence_offsets=sentence_offsets,
+        *to_ids(texts.lists, words),
+        np.asarray(texts.labels),
+        np.asarray(texts.doc_ids, dtype=np.int64),
+        *queries,
+        *_ragged(texts.answers, np.int32),
+        *_ragged(sentences, np.int64),
     )
 
 

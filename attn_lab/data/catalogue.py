@@ -117,6 +117,12 @@ def schedule(name: str, encoder: str) -> dict:
     if plan[shape] is None:
         raise AttnError(f"no {encoder} here: {plan['note']}; flan_rnn, flan_conv and flan_none are trained")
     dropout = plan["han"] if shape == "han" else (plan["flan"][0], 0.0, plan["flan"][1])
-    own = {"cap": plan["cap"][shape], "batch": 64}
-    own |= {name: plan[name][kind] for name in ("epochs", "clip")}
-    return own | {"learning_rate": plan["learning_rate"], "patience": 10 if kind == "none" else 5, "dropout": dropout}
+    return {
+        "cap": plan["cap"][shape],
+        "batch": 64,
+        "epochs": plan["epochs"][kind],
+        "clip": plan["clip"][kind],
+        "learning_rate": plan["learning_rate"],
+        "patience": 10 if kind == "none" else 5,
+        "dropout": dropout,
+    }

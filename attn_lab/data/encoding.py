@@ -7,12 +7,9 @@ the catalogue names is never kept, nor what the user registered without a versio
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args, overload
-
-import numpy as np
 
 from attn_core.documents import Documents, Encoded
 from attn_core.errors import AttnError
@@ -27,24 +24,7 @@ PREPARE: dict[str, Callable[..., Prepared]] = {"planted": planted} | prepare.PRE
 """Corpus -> function that gives its texts; its arguments are the corpus's options."""
 
 VERSIONS: dict[str, str] = {}
-"""Corpus that the user registered -> version, see `foreign.register_corpus`."""
-
-_SHIPPED = frozenset(catalogue.CATALOGUE)
-
-
-def is_foreign(corpus: str) -> bool:
-    """Whether a corpus is the user's."""
-    return catalogue.corpus(corpus).name not in _SHIPPED
-
-
-def preparer(corpus: str) -> Callable[..., Prepared]:
-    """The function that gives the texts of a data set; AttnError where there is none."""
-    entry = catalogue.corpus(corpus)
-    if corpus not in PREPARE:
-        raise AttnError(
-            f"the texts of '{corpus}' are not passed on ({entry.origin}); name a table of yours by corpus_of"
-        )
-    return PREPARE[corpus]
+"""Corpus that the user registered -> version, '' without one, see `foreign.register_corpus`."""
 
 
 @overload
@@ -100,7 +80,10 @@ class Arrays:
     def __init__(self, corpus: str, options: dict) -> None:
         """AttnError for an unknown corpus, an unknown option or a value that an option does not take."""
         self.entry = catalogue.corpus(corpus)
-        self.prepare = preparer(corpus)
+        if corpus not in PREPARE:
+            origin = self.entry.origin
+            raise AttnError(f"the texts of '{corpus}' are not passed on ({origin}); name a table of yours by corpus_of")
+        self.prepare = PREPARE[corpus]
         self.parameters = inspect.signature(self.prepare).parameters
         self.options = dict(options)
         self._check_options()
@@ -126,8 +109,8 @@ class Arrays:
         about, arrays = files.cached(self.stem, ENCODING, self.source, self.made)
         splits = {}
         for split in about["statistics"]["splits"]:
-            names = [field.name for field in fields(Documents) if f"{split} {field.name}" in arrays]
-            splits[split] = Documents(**{name: arrays[f"{split} {name}"] for name in names})
+            names = {name.removeprefix(f"{split} "): name for name in arrays if name.startswith(f"{split} ")}
+            splits[split] = Documents(**{field: arrays[name] for field, name in names.items()})
         vocabulary = tuple(about["vocabulary"])
         return Encoded(self.entry.name, splits, vocabulary, about["fingerprint"], about["statistics"])
 
@@ -137,9 +120,7 @@ class Arrays:
         name = self.entry.name
         if not self.entry.files or self.options.get("source") == "generated":
             return False
-        if is_foreign(name):
-            return bool(VERSIONS.get(name)) and self.source() is not None
-        return True
+        return name not in VERSIONS or bool(VERSIONS[name] and self.source())
 
     @property
     def stem(self) -> Path:
@@ -159,7 +140,7 @@ class Arrays:
         if not paths:
             return None
         marks = {part: files.sha256(path) for part, path in paths.items()}
-        if is_foreign(self.entry.name):
+        if self.entry.name in VERSIONS:
             marks["code"] = VERSIONS[self.entry.name] + repr(self.entry)
         return marks
 
@@ -171,11 +152,12 @@ class Arrays:
     def made(self) -> files.Kept:
         """The same as `files.cached` keeps it: facts, and arrays by split and field."""
         about = vars(self.make()).copy()
-        arrays: dict[str, np.ndarray] = {}
-        for split, part in about.pop("splits").items():
-            for field, values in vars(part).items():
-                if values is not None:
-                    arrays[f"{split} {field}"] = values
+        arrays = {
+            f"{split} {field}": values
+            for split, part in about.pop("splits").items()
+            for field, values in vars(part).items()
+            if values is not None
+        }
         return about, arrays
 
 

@@ -1,13 +1,13 @@
 """The official archives of the data sets: downloaded with checksum, unpacked while they are read.
 
-Every reader takes the folder with the unpacked files and a split and returns the table in the form of the Parquet files
-under $ATTN_DATA. A file whose checksum fits is the official one to the byte, so of lines only those of CNN are checked.
+Every reader takes the file of a split and returns the table in the form of the Parquet files under $ATTN_DATA. A file
+whose checksum fits is the official one to the byte, so of lines only those of CNN are checked.
 """
 
-import csv
 import gzip
 import io
 import re
+import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas
-import pyarrow
 import pyarrow.json
 
 from attn_lab.data.catalogue import Corpus, Source
@@ -83,19 +82,25 @@ def fetch(source: Source, folder: Path) -> Path:
 def read(entry: Corpus, sources: list[Source], downloads: Path) -> dict[str, pandas.DataFrame]:
     """split -> table of a data set from its official files. Errors as of `fetch` and `unpack`."""
     archives = [fetch(source, downloads) for source in sources]
-    with TemporaryDirectory(prefix=half_written(), dir=downloads) as folder:
+    pattern, form = FORMS[str(entry.folder)]
+    with TemporaryDirectory(prefix=half_written(), dir=downloads) as temporary:
+        folder = Path(temporary)
         for path in archives:
-            if path.suffix != ".csv":  # those are read where they lie
-                unpack(path, Path(folder))
-        reader = READERS[str(entry.folder)]
-        return {split: reader(Path(folder), split) for split in entry.files}
+            unpack(path, folder)
+        tables = {}
+        for split in entry.files:
+            name = pattern.format(split)
+            tables[split] = form(next(folder.glob(name), folder / name))
+        return tables
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """A .zip or .tar.gz into a folder, nothing outside it. OSError, EOFError, ValueError or zlib.error for an archive
-    that is damaged, leads outside, or holds more than an official one may."""
+    """A .zip, .tar.gz or .csv into a folder, nothing outside it. OSError, EOFError, ValueError or zlib.error for an
+    archive that is damaged, leads outside, or holds more than an official one may."""
     try:
-        if path.suffix == ".zip":
+        if path.suffix == ".csv":
+            shutil.copy(path, folder)
+        elif path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
                 limited(path).count(sum(member.file_size for member in archive.infolist()))
                 archive.extractall(folder)  # drops what leads outside, and knows no links
@@ -122,116 +127,86 @@ def unpack_tar(packed: Limited, folder: Path) -> None:
             archive.makefile(member, path)
 
 
-def _sst(folder: Path, split: str) -> pandas.DataFrame:
-    """``trees/{train,dev,test}.txt``, a bracketed tree a line -> text, label; neutral roots left out."""
-    rows = []
-    trees = (folder / f"trees/{split}.txt").read_text(encoding="utf-8")
-    for tree in trees.strip().split("\n"):
-        root = tree[1]  # its class, 0 to 4
-        if root != "2":
-            leaves = re.findall(r"\(\d ([^()\s]+)\)", tree)
-            rows.append((" ".join(leaves), int(root > "2")))
-    return pandas.DataFrame(rows, columns=["text", "label"])
+def trees(path: Path) -> pandas.DataFrame:
+    """A bracketed tree a line -> text, label; neutral roots left out."""
+    lines = pandas.Series(path.read_text(encoding="utf-8").strip().split("\n"))
+    classes = lines.str[1].astype(int)  # of the root, 0 to 4
+    text = lines.str.findall(r"\(\d ([^()\s]+)\)").str.join(" ")
+    table = pandas.DataFrame({"text": text, "label": (classes > 2).astype(int)})
+    return table[classes != 2].reset_index(drop=True)
 
 
-def _folders(folder: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
-    """A folder a class, a file a text -> text, label, group (of the class), doc_id (of the file), sorted by names."""
+def class_folders(path: Path, encoding: str = "utf-8", classes: list[str] | None = None) -> pandas.DataFrame:
+    """A folder a class, a file a text -> text, label, group (of the class), doc_id (of the file), sorted by names;
+    stars, which IMDB's files have in their names, '0_9'."""
     from sklearn.datasets import load_files
 
-    texts = load_files(folder, encoding=encoding, shuffle=False, categories=classes)
-    names = [Path(name).stem for name in texts.filenames]
+    texts = load_files(path, encoding=encoding, shuffle=False, categories=classes)
+    names = pandas.Series([Path(name).stem for name in texts.filenames])
     groups = [texts.target_names[label] for label in texts.target]
-    return pandas.DataFrame({"text": texts.data, "label": texts.target, "group": groups, "doc_id": names})
+    table = pandas.DataFrame({"text": texts.data, "label": texts.target, "group": groups, "doc_id": names})
+    return table.assign(stars=names.str.split("_").str[1].astype(int)) if names.str.contains("_").all() else table
 
 
-def _newsgroups(folder: Path, split: str) -> pandas.DataFrame:
-    """``20news-bydate-{train,test}/<group>/<number>`` -> text, label, group, doc_id."""
-    return _folders(folder / f"20news-bydate-{split}", "latin-1")
-
-
-def _imdb(folder: Path, split: str) -> pandas.DataFrame:
-    """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, group, doc_id ('0_9'), stars."""
-    reviews = _folders(folder / "aclImdb" / split, "utf-8", ["neg", "pos"])
-    stars = reviews["doc_id"].str.split("_").str[1]
-    return reviews.assign(stars=stars.astype(int))
-
-
-def _labelled(path: Path, *columns: str) -> pandas.DataFrame:
+def labelled(path: Path, *names: str) -> pandas.DataFrame:
     """A CSV file of Zhang et al. (2015), class from 1 and texts, no heading -> text (joined by blanks), label from 0,
     the texts under the names given; escapes of the file are kept."""
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = []
-        for label, *texts in csv.reader(file):
-            rows.append((" ".join(texts), int(label) - 1, *texts[: len(columns)]))
-    return pandas.DataFrame(rows, columns=["text", "label", *columns])
+    rows = pandas.read_csv(path, header=None, dtype=str, keep_default_na=False)
+    texts = rows.drop(columns=0)
+    table = pandas.DataFrame({"text": list(map(" ".join, texts.to_numpy())), "label": rows[0].astype(int) - 1})
+    return table.assign(**{name: rows[column] for column, name in enumerate(names, 1)})
 
 
-def _ag_news(folder: Path, split: str) -> pandas.DataFrame:
-    """``ag_news_{train,test}.csv`` beside the folder -> text, label, title, description."""
-    return _labelled(folder.parent / f"ag_news_{split}.csv", "title", "description")
-
-
-def _reviews(folder: Path, split: str) -> pandas.DataFrame:
-    """``<name>_csv/{train,test}.csv`` -> text, label."""
-    (path,) = folder.glob(f"*_csv/{split}.csv")
-    return _labelled(path)
-
-
-def _babi(task: int, folder: Path, split: str) -> pandas.DataFrame:
-    """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt``, where a line numbered 1 starts a story -> passage (the
-    statements so far, one a line), question, answer, source."""
+def stories(path: Path) -> pandas.DataFrame:
+    """Lines of which one numbered 1 starts a story -> passage (the statements so far, one a line), question, answer,
+    source."""
     rows = []
     statements: list[str] = []
-    (path,) = folder.glob(f"tasks_1-20_v1-2/en-10k/qa{task}_*_{split}.txt")
     for line in path.read_text(encoding="utf-8").splitlines():
         number, _, text = line.partition(" ")
         if number == "1":
             statements = []
-        if "\t" in text:
-            question, answer, _ = text.split("\t")
-            rows.append(("\n".join(statements), question.strip(), answer, "en-10k"))
+        statement, *answer = text.split("\t")
+        if answer:
+            rows.append(("\n".join(statements), statement.strip(), answer[0], "en-10k"))
         else:
-            statements.append(text.strip())
+            statements.append(statement.strip())
     return pandas.DataFrame(rows, columns=["passage", "question", "answer", "source"])
 
 
-def _snli(folder: Path, split: str) -> pandas.DataFrame:
-    """``snli_1.0/snli_1.0_{train,dev,test}.jsonl``, one object a line with sentence1, sentence2, gold_label ->
-    premise, hypothesis, label; pairs without a gold label ('-') left out."""
-    keys = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}
-    schema = pyarrow.schema(dict.fromkeys(keys, pyarrow.string()))
-    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    pairs = pyarrow.json.read_json(folder / f"snli_1.0/snli_1.0_{split}.jsonl", parse_options=options).to_pandas()
-    return pairs[pairs["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
+def pairs(path: Path) -> pandas.DataFrame:
+    """An object a line -> premise, hypothesis, label; pairs without a gold label ('-') left out."""
+    names = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}
+    table = pyarrow.json.read_json(path).select([*names]).to_pandas().rename(columns=names)
+    return table[table["label"] != "-"].reset_index(drop=True)
 
 
-def _cnn(folder: Path, split: str) -> pandas.DataFrame:
-    """``cnn/{train,dev,test}.txt``, blocks between empty lines: question, answer, passage, then one entity a line ->
-    passage, question, answer. The form that Danqi Chen made and J&W took."""
+def cloze(path: Path) -> pandas.DataFrame:
+    """Blocks between empty lines: question, answer, passage, then one entity a line -> passage, question, answer. The
+    form that Danqi Chen made and J&W took."""
     rows: list[tuple[str, str, str]] = []
-    with open(folder / f"cnn/{split}.txt", encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         for filled, lines in groupby(map(str.strip, file), key=bool):
             if filled:
-                block = list(lines)
-                if len(block) < 3 or not re.fullmatch(r"@entity\S*", block[1]):
-                    raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
-                question, answer, passage = block[:3]
+                question, answer, passage = [*lines, "", ""][:3]
+                if not passage or not re.fullmatch(r"@entity\S*", answer):
+                    raise ValueError(f"cnn/{path.name}, block {len(rows) + 1}: not question, @entity and passage")
                 rows.append((passage, question, answer))
     return pandas.DataFrame(rows, columns=["passage", "question", "answer"])
 
 
-READERS: dict[str, Callable[[Path, str], pandas.DataFrame]] = {
-    "sst": _sst,
-    "20newsgroups": _newsgroups,
-    "imdb": _imdb,
-    "ag_news": _ag_news,
-    "babi_1": partial(_babi, 1),
-    "babi_2": partial(_babi, 2),
-    "babi_3": partial(_babi, 3),
-    "snli": _snli,
-    "cnn": _cnn,
-    "amazon_review_full": _reviews,
-    "yelp_review_full": _reviews,
-    "yahoo_answers": _reviews,
+FORMS: dict[str, tuple[str, Callable[[Path], pandas.DataFrame]]] = {
+    "sst": ("trees/{}.txt", trees),
+    "20newsgroups": ("20news-bydate-{}", partial(class_folders, encoding="latin-1")),
+    "imdb": ("aclImdb/{}", partial(class_folders, classes=["neg", "pos"])),
+    "ag_news": ("ag_news_{}.csv", lambda path: labelled(path, "title", "description")),
+    "babi_1": ("tasks_1-20_v1-2/en-10k/qa1_*_{}.txt", stories),
+    "babi_2": ("tasks_1-20_v1-2/en-10k/qa2_*_{}.txt", stories),
+    "babi_3": ("tasks_1-20_v1-2/en-10k/qa3_*_{}.txt", stories),
+    "snli": ("snli_1.0/snli_1.0_{}.jsonl", pairs),
+    "cnn": ("cnn/{}.txt", cloze),
+    "amazon_review_full": ("*_csv/{}.csv", labelled),
+    "yelp_review_full": ("*_csv/{}.csv", labelled),
+    "yahoo_answers": ("*_csv/{}.csv", labelled),
 }
-"""Folder under $ATTN_DATA -> reader of its official files."""
+"""Folder under $ATTN_DATA -> where a split's official file or folder lies, and what reads it."""

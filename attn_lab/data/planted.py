@@ -106,10 +106,8 @@ def check(knobs: dict) -> None:
         kind, wanted = (Real, "a number") if name == "positive" else (Integral, "a whole number")
         if isinstance(value, bool) or not isinstance(value, kind):
             raise AttnError(f"planted: {name} is {value!r}, expected {wanted}")
-    limits = dict.fromkeys(knobs, (0, np.inf)) | {
-        "n_train": (1, SPLIT_ROWS),
-        "n_dev": (1, SPLIT_ROWS),
-        "n_test": (1, SPLIT_ROWS),
+    limits = dict.fromkeys(knobs, (0, np.inf)) | dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS))
+    limits |= {
         "shortest": (knobs["evidence"] + knobs["distractors"], knobs["longest"]),
         "evidence": (1, np.inf),
         "distractors": (0, knobs["evidence"] - 1),

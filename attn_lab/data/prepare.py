@@ -60,8 +60,7 @@ def _sst(marked: Literal["", "test"] = "") -> Prepared:
     """marked: 'test' moves the sentences of `marks` to the test split, so that a model is trained without them."""
     splits = {}
     for split, table in read_all("sst").items():
-        lists = [cleaning.clean_sst(raw) for raw in table["text"]]
-        splits[split] = Texts(lists, table["label"], np.arange(len(table)))
+        splits[split] = Texts([*map(cleaning.clean_sst, table["text"])], table["label"], np.arange(len(table)))
     if marked:
         moved = [splits["test"]]
         for split in ("dev", "train"):
@@ -106,27 +105,22 @@ def _imdb() -> Prepared:
     fifth of train for dev and a fifth of test, draws other documents, because their files have another order.
     """
     reviews = read_all("imdb")
-    lists = {}
-    for half, table in reviews.items():
-        lists[half] = [cleaning.clean_keras(raw) for raw in table["text"]]
-    seen = {word for tokens in lists["train"] for word in tokens}
+    lists = {half: list(map(cleaning.clean_keras, table["text"])) for half, table in reviews.items()}
+    seen = set(chain.from_iterable(lists["train"]))
     lists["test"] = [[word for word in tokens if word in seen] for tokens in lists["test"]]
     texts = {}
     for half, table in reviews.items():
-        short = [len(tokens) < 400 for tokens in lists[half]]
         whole = Texts(lists[half], table["label"], np.arange(len(table)))
-        texts[half] = whole.take(short)
+        texts[half] = whole.take([len(tokens) < 400 for tokens in lists[half]])
 
     if "jw_split" not in reviews["train"]:
         texts["test"] = apart(texts["test"], 1378, 0.8)["train"]
         return Prepared(with_dev(texts, 1378, 0.2))
-
-    def selected(half: str, split: str) -> Texts:
+    splits = {}
+    for split, half in (("train", "train"), ("dev", "train"), ("test", "test")):
         selection = reviews[half]["jw_split"].to_numpy()[texts[half].doc_ids]
-        return texts[half].take(selection == split)
-
-    halves = {"train": "train", "dev": "train", "test": "test"}
-    return Prepared({split: selected(half, split) for split, half in halves.items()})
+        splits[split] = texts[half].take(selection == split)
+    return Prepared(splits)
 
 
 def _agnews() -> Prepared:
@@ -160,9 +154,7 @@ def _babi(task: int, source: Literal["", "files", "generated train", "generated"
     splits = {}
     notes = {}
     for split, table in asked.items():
-        lists = []
-        for passage in table["passage"]:
-            lists.append(passage.removesuffix(".").replace(".\n", " . ").split())
+        lists = [passage.removesuffix(".").replace(".\n", " . ").split() for passage in table["passage"]]
         queries = [question.replace("?", " ").split() for question in table["question"]]
         splits[split] = Texts(lists, table["answer"], np.arange(len(table)), queries)
         sources = set(table.get("source", ["files"]))
@@ -184,9 +176,8 @@ def _snli(premise: Literal["own", "shuffled"] = "own") -> Prepared:
             draw = np.random.default_rng(0).permutation(len(table))
             order = np.roll(draw, 1)[np.argsort(draw)]  # one cycle: no pair keeps its premise
             premises = premises.iloc[order]
-        lists = [clean(raw) for raw in premises]
-        queries = [clean(raw) for raw in table["hypothesis"]]
-        splits[split] = Texts(lists, table["label"], np.arange(len(table)), queries)
+        queries = list(map(clean, table["hypothesis"]))
+        splits[split] = Texts(list(map(clean, premises)), table["label"], np.arange(len(table)), queries)
     return Prepared(splits)
 
 
@@ -197,17 +188,14 @@ def _cnn() -> Prepared:
     answers are dropped and counted. Memory while encoding, where equal words share one string: 2.3 GB beside the texts.
     """
     questions = read_all("cnn")
-    lists = {}
-    for split, table in questions.items():
-        lists[split] = [_interned(passage) for passage in table["passage"]]
-    words = {word for tokens in lists["train"] for word in tokens}
-    entities = sorted(word for word in words if word.startswith("@entity"))
+    lists = {split: list(map(_interned, table["passage"])) for split, table in questions.items()}
+    entities = sorted(word for word in {*chain.from_iterable(lists["train"])} if word.startswith("@entity"))
     index = {entity: i for i, entity in enumerate(entities)}
     splits = {}
     for split, table in questions.items():
         numbers = [index.get(answer, -1) for answer in table["answer"]]
         labels = np.array(numbers, dtype=np.int64)
-        queries = [_interned(question) for question in table["question"]]
+        queries = list(map(_interned, table["question"]))
         answers = []
         for tokens in lists[split]:
             possible = {index[word] for word in tokens if word in index}

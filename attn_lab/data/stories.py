@@ -89,19 +89,16 @@ class World:
 
     def step(self) -> None:
         """One more statement: a move, or taking or dropping if somebody can."""
-        possible = []
-        for actor in ACTORS:
-            for item in OBJECTS:
-                if self.holder.get(item, actor) == actor and self.at[item] == self.at[actor]:
-                    possible.append((actor, item))
+        possible = [
+            (actor, item)
+            for actor in ACTORS
+            for item in OBJECTS
+            if self.holder.get(item, actor) == actor and self.at[item] == self.at[actor]
+        ]
         if self.rng.random() < self.style.moves or not possible:
             self.move(self.pick(ACTORS))
-            return
-        actor, item = self.pick(possible)
-        if item in self.holder:
-            self.drop(actor, item)
         else:
-            self.take(actor, item)
+            self.handle(*self.pick(possible))
 
     def move(self, actor: str) -> None:
         """A person goes elsewhere, and what is carried comes along."""
@@ -114,21 +111,19 @@ class World:
                 self.at[item] = place
                 self.trail[item].append(place)
 
-    def take(self, actor: str, item: str) -> None:
-        """Where it was taken the reader knows only of a person who moved before."""
-        self.handle(actor, item, TAKES, self.style.there_taken)
-        self.holder[item] = actor
-        self.trail[item] = [self.at[actor] if actor in self.moved else None]
-
-    def drop(self, actor: str, item: str) -> None:
-        self.handle(actor, item, DROPS, self.style.there_dropped)
-        del self.holder[item]
-
-    def handle(self, actor: str, item: str, verbs: tuple[str, ...], there: float) -> None:
-        """The statement that somebody takes or drops something."""
+    def handle(self, actor: str, item: str) -> None:
+        """Somebody takes what lies there, or drops what they carry. Where it was taken the reader knows only of a
+        person who moved before."""
+        carried = item in self.holder
+        verbs, there = (DROPS, self.style.there_dropped) if carried else (TAKES, self.style.there_taken)
         ending = " there" if self.rng.random() < there else ""
         self.handled[item] = len(self.statements)
         self.statements.append(f"{actor} {self.pick(verbs)} {item}{ending}.")
+        if carried:
+            del self.holder[item]
+        else:
+            self.holder[item] = actor
+            self.trail[item] = [self.at[actor] if actor in self.moved else None]
 
     def recent(self, lines: dict[str, int]) -> list[str]:
         """Of which something happened within the last RECENT statements."""
@@ -145,13 +140,10 @@ class World:
         groups = []
         for item in self.recent(self.handled):
             taken, *stays = self.trail[item]
-            group = []
             if task == 3:
-                for i, (before, place) in enumerate(pairwise(stays), 2):
-                    if place not in stays[i:]:  # its last stay there counts
-                        group.append((f"Where was the {item} before the {place}?", before))
+                moves = enumerate(pairwise(stays), 2)  # its last stay at a place counts
+                last = [pair for i, pair in moves if pair[1] not in stays[i:]]
+                groups.append([(f"Where was the {item} before the {place}?", before) for before, place in last])
             elif stays or (taken and item not in self.holder):
-                group.append((f"Where is the {item}?", self.at[item]))
-            if group:
-                groups.append(group)
-        return groups
+                groups.append([(f"Where is the {item}?", self.at[item])])
+        return list(filter(None, groups))

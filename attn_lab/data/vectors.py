@@ -166,12 +166,8 @@ def training_texts() -> TokenLists:
 
     described = news["title"] + " " + news["description"]
     raw = pandas.concat([sst, imdb, described, newsgroups])
-    return sorted(filter(None, map(cleaning.simple_tokens, raw)), key=by_checksum)
-
-
-def by_checksum(tokens: list[str]) -> bytes:
-    """SHA-256 of a text: an order that no copy of a data set changes."""
-    return hashlib.sha256(" ".join(tokens).encode()).digest()
+    lists = filter(None, map(cleaning.simple_tokens, raw))
+    return sorted(lists, key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
 def sentences(data: Encoded) -> TokenLists:

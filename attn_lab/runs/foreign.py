@@ -90,18 +90,15 @@ def registered(field: str) -> tuple[str, ...]:
 
 def versions(run) -> dict[str, str]:
     """Field -> version, of the names in a run that are the user's: what its key holds of them."""
-    registered_as = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
-    if encoding.is_foreign(run.corpus):
-        registered_as["corpus"] = registered_as["corpus"] or ""
+    registered_as = {field: names.get(getattr(run, field)) for field, names in VERSIONS.items()}
     return {f"version of {field}": version for field, version in registered_as.items() if version is not None}
 
 
 def unversioned(run) -> str:
     """Why nothing of a run is kept, in words: what it, or its base, has without version; '' where all is kept."""
-    for part, version in versions(run).items():
-        if not version:
-            field = part.removeprefix("version of ")
-            return f"the {field} '{getattr(run, field)}' is registered without version=, so its runs are not kept"
+    for field, names in VERSIONS.items():
+        if names.get(name := getattr(run, field)) == "":
+            return f"the {field} '{name}' is registered without version=, so its runs are not kept"
     return unversioned(run.base) if run.base else ""
 
 
@@ -150,7 +147,8 @@ def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
     """Our name -> array, see `load_weights`; AttnError for two of one name and for what are no numbers."""
     arrays: Arrays = {}
     for theirs, value in source.items():
-        ours = our_name(theirs, names)
+        fits = ((re.fullmatch(pattern, theirs), name) for pattern, name in names.items())
+        ours = next((name and match.expand(name) for match, name in fits if match), theirs)
         if ours is None:
             continue
         if hasattr(value, "detach"):  # a tensor, perhaps of a width that NumPy does not have
@@ -164,14 +162,6 @@ def renamed(source: dict, names: dict[str, str | None]) -> Arrays:
             raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
         arrays[ours] = array
     return arrays
-
-
-def our_name(theirs: str, names: dict[str, str | None]) -> str | None:
-    """What the first pattern that fits makes of a name; None for a weight that is left out."""
-    for pattern, name in names.items():
-        if match := re.fullmatch(pattern, theirs):
-            return name and match.expand(name)
-    return theirs
 
 
 def read_file(path: Path) -> dict:

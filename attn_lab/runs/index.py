@@ -257,13 +257,15 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     if "seed" in rows and len(twice := rows[rows.duplicated([*by, "seed"])]):
         where = " ".join(map(str, twice[[*by]].iloc[0])) or "the rows"
         raise AttnError(f"seed {twice['seed'].iloc[0]} stands twice among {where}; group by more")
-    groups = rows.groupby(list(by), sort=False, dropna=False) if by else [((), rows)]
-    means = []
-    for names, group in groups:
-        values = group["value"].dropna()
-        means.append([*names, values.mean(), *seed_interval(values), len(values), values.std()])
-    table = pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
-    return table.astype({"mean": float, "low": float, "high": float, "n_seeds": int, "std": float})
+    groups = rows.groupby(list(by) or (lambda _: "all"), sort=False, dropna=False, observed=True)["value"]
+    table = groups.agg(
+        mean="mean",
+        low=lambda values: seed_interval(values)[0],
+        high=lambda values: seed_interval(values)[1],
+        n_seeds="count",
+        std="std",
+    )
+    return table.reset_index(drop=not by).astype(dict.fromkeys(("mean", "low", "high", "std"), float))
 
 
 def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
@@ -384,16 +386,11 @@ def _read_runs(
 def of_this_version(table: pa.Table) -> pd.DataFrame:
     """The runs of a file without those that have a field of another version; fields that were no fields yet when they
     were stored are at their defaults."""
-    further = [name for name in table.column_names if name not in RUN_COLUMNS.names]
+    defaults = {each.name: each.default for each in fields(Run) if isinstance(each.default, str | int | float)}
     runs = table.select([name for name in table.column_names if name in SHOWN]).to_pandas()
-    for field in fields(Run):
-        if isinstance(field.default, str | int | float):
-            column = runs[field.name] if field.name in runs else pd.Series(field.default, runs.index)
-            runs[field.name] = column.fillna(field.default)
-    if not further:
-        return runs
-    unset = table.select(further).to_pandas().isna().all(axis=1)
-    return runs[unset.to_numpy()]
+    runs = runs.reindex(columns=SHOWN).fillna(defaults)
+    further = [name for name in table.column_names if name not in RUN_COLUMNS.names]
+    return runs[table.select(further).to_pandas().isna().all(axis=1).to_numpy()] if further else runs
 
 
 def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataFrame:
@@ -409,17 +406,14 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
         say(f"left out of all numbers, for trained on other data than the archive's: {keys}")
         table = table[~on_other_data]
 
-    unused = [name for name in table if name.startswith("f1_") and name != "f1_1" and table[name].isna().all()]
-    position = {seed: i for i, seed in enumerate(SEEDS)}
-    place = table["seed"].map(position).fillna(len(SEEDS)).astype(int)
-    return table.drop(columns=unused).assign(place=place)
+    place = pd.Index(SEEDS).get_indexer(table["seed"])
+    return table.assign(place=np.where(place < 0, len(SEEDS), place))
 
 
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:
     """The numbers of runs and of others in the same files: key, NAMES, value."""
-    files = _files(chosen)
-    marks = [store.mark(folder, "numbers", stem) for folder, stem in files]
-    return _read_numbers(tuple(files), tuple(marks))
+    files = [(folder, stem, store.mark(folder, "numbers", stem)) for folder, stem in _files(chosen)]
+    return _read_numbers(tuple(files))
 
 
 def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
@@ -431,9 +425,9 @@ def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
 
 
 @lru_cache(maxsize=8)
-def _read_numbers(paths: tuple[tuple[Path, str], ...], _marks: tuple[str, ...]) -> pd.DataFrame:
+def _read_numbers(files: tuple[tuple[Path, str, str], ...]) -> pd.DataFrame:
     columns = ("key", *NAMES, "value")
-    tables = [store.table(folder, "numbers", stem, columns) for folder, stem in paths]
+    tables = [store.table(folder, "numbers", stem, columns) for folder, stem, _ in files]
     tables = [table for table in tables if set(columns) <= set(table.column_names)]  # before 0.2 the cache had others
     together = pa.concat_tables(tables or [NUMBER_COLUMNS.empty_table().select(columns)])
     return together.unify_dictionaries().to_pandas()

@@ -196,18 +196,14 @@ def kept_documents(run: Run, documents: pd.DataFrame | None) -> pd.DataFrame | N
     if documents is None or not count:
         return None
     if keeps_few_columns(run):
-        documents = coarser(
-            documents[[name for name in documents if name in COLUMNS_KEPT or name.startswith(tuple(COARSE))]]
-        )
+        kept = {}
+        for name in documents:
+            if bits := COARSE.get(name.partition("_")[0]):
+                kept[name] = round_mantissa(documents[name], bits)
+            elif name in COLUMNS_KEPT:
+                kept[name] = documents[name]
+        documents = pd.DataFrame(kept)
     return first_rows(run, documents, count)
-
-
-def coarser(documents: pd.DataFrame) -> pd.DataFrame:
-    """The same with the controls as COARSE says."""
-    for word, bits in COARSE.items():
-        names = [name for name in documents if name.startswith(word)]
-        documents = documents.assign(**{name: round_mantissa(documents[name], bits) for name in names})
-    return documents
 
 
 def keeps_few_columns(run: Run) -> bool:

@@ -32,13 +32,16 @@ from attn_lab.runs.run import PRETRAINED, Run, from_dict
 FOLDER = "sst-reader"
 EPSILON = 0.05
 
-MOST_DELETED = 500
-"""Of longer texts the words are not left out: that takes the square of their number."""
+MOST_WORD_BY_WORD = 500
+"""Longer texts have no gradient and no leave-one-out: these take the square of the number of words."""
 MOST_WORDS = 20_000
 """The exact adversary is sought among all pairs of words."""
 
 ROWS = 64
-"""Shortened texts that are read at once."""
+"""Texts that are read at once."""
+
+STEP = 1e-6
+"""Of derivatives by differences, which err by as much."""
 
 
 @dataclass(frozen=True)
@@ -74,80 +77,36 @@ def load() -> tuple[Arrays, dict]:
     return {name: pair.array() for name, pair in quantised.items()}, about
 
 
-class Lstm:
-    """torch's LSTM in one direction through B texts of one length, and back through time."""
-
-    def __init__(self, arrays: Arrays, direction: str) -> None:
-        layer = f"encoder.{direction}_lstm"
-        self.input = arrays[f"{layer}.weight_ih_l0"]  # (4H, E), gates i, f, g, o
-        self.recurrent = arrays[f"{layer}.weight_hh_l0"]  # (4H, H)
-        self.bias = arrays[f"{layer}.bias_ih_l0"] + arrays[f"{layer}.bias_hh_l0"]
-        self.step = 1 if direction == "forward" else -1
-        self.steps: list[tuple[ndarray, ...]] = []
-
-    def states(self, e: ndarray) -> ndarray:
-        """States (L, B, H) of word vectors e (L, B, E)."""
-        h = np.zeros((e.shape[1], self.recurrent.shape[1]), np.float32)
-        cell = h
-        states = []
-        for products in e[:: self.step] @ self.input.T + self.bias:
-            i, f, g, o = np.split(products + h @ self.recurrent.T, 4, axis=1)
-            i = sigmoid(i)
-            f = sigmoid(f)
-            g = np.tanh(g)
-            o = sigmoid(o)
-            cell_before = cell
-            cell = f * cell_before + i * g
-            tanh_cell = np.tanh(cell)
-            h = o * tanh_cell
-            states.append(h)
-            self.steps.append((i, f, g, o, cell_before, tanh_cell))
-        return np.stack(states)[:: self.step]
-
-    def slope(self, h_slope: ndarray) -> ndarray:
-        """Slopes of the word vectors, (L, B, E), from those of the states, (L, B, H)."""
-        products = []
-        to_h = np.zeros_like(h_slope[0])
-        to_cell = np.zeros_like(h_slope[0])
-        for (i, f, g, o, cell_before, tanh_cell), from_above in zip(
-            reversed(self.steps), h_slope[:: -self.step], strict=True
-        ):
-            to_h = to_h + from_above
-            to_cell = to_cell + to_h * o * (1 - tanh_cell * tanh_cell)
-            gates = (
-                to_cell * g * i * (1 - i),
-                to_cell * cell_before * f * (1 - f),
-                to_cell * i * (1 - g * g),
-                to_h * tanh_cell * o * (1 - o),
-            )
-            products.append(np.concatenate(gates, axis=1))  # (B, 4H)
-            to_h = products[-1] @ self.recurrent
-            to_cell = to_cell * f
-        return (np.stack(products[::-1]) @ self.input)[:: self.step]
+def lstm(arrays: Arrays, direction: str, e: ndarray) -> ndarray:
+    """torch's LSTM in one direction: states (L, B, H) of the word vectors e (L, B, E) of B texts of one length."""
+    layer = f"encoder.{direction}_lstm"
+    recurrent = arrays[f"{layer}.weight_hh_l0"].T  # (H, 4H), gates i, f, g, o
+    bias = arrays[f"{layer}.bias_ih_l0"] + arrays[f"{layer}.bias_hh_l0"]
+    step = 1 if direction == "forward" else -1
+    h = cell = np.zeros((e.shape[1], len(recurrent)), np.float32)
+    states = []
+    for products in e[::step] @ arrays[f"{layer}.weight_ih_l0"].T + bias:
+        i, f, g, o = np.split(products + h @ recurrent, 4, axis=1)
+        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(cell)
+        states.append(h)
+    return np.stack(states)[::step]
 
 
 class Reading:
     """The words of B texts of one length n, ids (n + 2, B), read by a BiLSTM with additive attention and one logit.
 
-    states h (n, B, 2H), scores and contributions (n, B).
+    scale (n + 2, B, 1): what the words' vectors are multiplied with. states h (n, B, 2H), scores and contributions
+    (n, B).
     """
 
-    def __init__(self, arrays: Arrays, ids: ndarray) -> None:
-        self.e = arrays["encoder.embedding.weight"][ids]  # (n + 2, B, E)
-        self.lstms = [Lstm(arrays, direction) for direction in ("forward", "backward")]
-        self.decoder = arrays["decoder.weight"][0]  # (2H,)
-        halves = [lstm.states(self.e) for lstm in self.lstms]
+    def __init__(self, arrays: Arrays, ids: ndarray, scale: ndarray | float = 1) -> None:
+        e = arrays["encoder.embedding.weight"][ids] * scale  # (n + 2, B, E)
+        halves = [lstm(arrays, direction, e) for direction in ("forward", "backward")]
         self.h = np.concatenate(halves, axis=-1)[1:-1]
         hidden = np.tanh(self.h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
         self.scores = hidden @ arrays["attention.v.weight"][0]
-        self.contributions = self.h @ self.decoder
-
-    def gradient(self, attention: ndarray, p_slope: float) -> ndarray:
-        """<e_t, dp/de_t>, (n,), of one text (B = 1), with its attention (n,) held constant; p_slope: dp/dlogit."""
-        h_slope = np.outer(np.pad(attention, 1), p_slope * self.decoder)[:, None]  # (n + 2, 1, 2H)
-        halves = np.split(h_slope, 2, axis=-1)
-        e_slope = sum(lstm.slope(half) for lstm, half in zip(self.lstms, halves, strict=True))
-        return (e_slope * self.e).sum((1, 2))[1:-1]
+        self.contributions = self.h @ arrays["decoder.weight"][0]
 
 
 class Reader:
@@ -175,38 +134,41 @@ class Reader:
 
 
 def traced(arrays: Arrays, ids: ndarray) -> Traces:
-    """`tracing.trace` of the text ids (n + 2,), start and end included; without leave-one-out beyond MOST_DELETED."""
+    """`tracing.trace` of the text ids (n + 2,), start and end included; beyond MOST_WORD_BY_WORD without gradient and
+    leave-one-out."""
     n = len(ids) - 2
     reading = Reading(arrays, ids[:, None])
     zero = np.zeros(1, np.int64)
-    traces = Traces(
-        doc_id=zero,
-        label=zero,
-        offsets=np.array([0, n]),
-        score=reading.scores[:, 0],
-        contribution=reading.contributions,
-        bias=arrays["decoder.bias"],
-    )
-    p = traces.p[0]
-    gradient = reading.gradient(traces.attention, p * (1 - p))
-    traces = replace(traces, gradient=gradient.astype(np.float32))
-    if n > MOST_DELETED:
+    bias = arrays["decoder.bias"]
+    traces = Traces(zero, zero, np.array([0, n]), reading.scores[:, 0], reading.contributions, bias)
+    if n > MOST_WORD_BY_WORD:
         return traces
-    change = np.full(n, np.nan)
-    pieces = -(-n // ROWS)
-    blocks = np.array_split(np.arange(n), pieces) if n > 1 else []
-    for deleted in tqdm(blocks, desc="leaving words out", delay=2, leave=False):
-        texts = [np.delete(ids, word + 1) for word in deleted]
-        shortened = Reading(arrays, np.stack(texts, axis=1))
-        context = (softmax(shortened.scores, axis=0) * shortened.contributions).sum(axis=0)
-        change[deleted] = sigmoid((context + arrays["decoder.bias"]).astype(float)) - p
-    return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
+    gradient = np.empty(n, np.float32)
+    change = np.full(n, np.nan, np.float32)
+    for words in tqdm(np.array_split(np.arange(n), -(-n // ROWS)), desc="word by word", delay=2, leave=False):
+        gradient[words] = gradients(arrays, ids, traces.attention, words)
+        if n > 1:
+            shortened = Reading(arrays, np.stack([np.delete(ids, word + 1) for word in words], axis=1))
+            context = (softmax(shortened.scores, axis=0) * shortened.contributions).sum(axis=0)
+            change[words] = sigmoid((context + bias).astype(float)) - traces.p
+    return with_ties(replace(traces, gradient=gradient, leave_one_out=change), ids[1:-1])
+
+
+def gradients(arrays: Arrays, ids: ndarray, attention: ndarray, words: ndarray) -> ndarray:
+    """<e_t, dp/de_t>, (B,), of B words of a text, with its attention (n,) held constant: how p moves with the length of
+    e_t, by a difference in double precision."""
+    scale = np.ones((len(ids), len(words) + 1, 1))  # of the last text nothing is scaled
+    scale[words + 1, np.arange(len(words))] += STEP
+    context = attention @ Reading(arrays, np.tile(ids[:, None], len(words) + 1), scale).contributions
+    p = sigmoid(context + arrays["decoder.bias"])
+    return (p[:-1] - p[-1]) / STEP
 
 
 def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[bool], Traces]:
     """Tokens of a sentence, whether the model knows each, and the traces of this one document.
 
-    run: a model of single texts in place of the archived one; its weights come from the cache, or it is trained.
+    run: a model of single texts in place of the archived one; its weights come from the cache, or it is trained. Tokens
+    of a pretrained encoder are word pieces.
     """
     tokens = clean_typed(text)
     if not tokens:
@@ -215,18 +177,23 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         raise AttnError(f"the text has {len(tokens):,} words; at most {MOST_WORDS:,} are read: take a part of it")
     if run is None:
         arrays, about = load()
-        vocabulary = about["words"]
-        traces = traced(arrays, to_ids([tokens], vocabulary)[0])
+        words = set(about["words"])
+        traces = traced(arrays, to_ids([tokens], about["words"])[0])
     else:
-        if run.family == "pretrained" and run.layer < 0:
-            return in_pieces(text, run)
-        if run.family not in ("text", "adversary"):
+        in_pieces = run.family == "pretrained" and run.layer < 0
+        if run.family not in ("text", "adversary") and not in_pieces:
             raise AttnError(f"{run.key} does not read single texts with an attention of its own; name another run")
-        tokens = mask_digits(tokens)
         data = encode(run.corpus, **dict(run.options))
-        vocabulary = data.vocabulary
-        traces = read_by(run, data, *to_ids([tokens], vocabulary))
-    words = set(vocabulary)
+        if in_pieces:
+            rows = pieces.pieces([text])[0]
+            tokens = [pieces.tokenizer().id_to_token(row) for row in rows]
+            words = {*tokens} - {"[UNK]"}
+            ids = np.array([CLS, *rows, SEP], np.int32)
+        else:
+            tokens = mask_digits(tokens)
+            words = set(data.vocabulary)
+            ids, _ = to_ids([tokens], data.vocabulary)
+        traces = read_by(run, data, ids, np.array([0, len(ids)]))
     return tokens, [token in words for token in tokens], traces
 
 
@@ -237,15 +204,6 @@ def read_by(run: Run, data: Encoded, ids: ndarray, offsets: ndarray) -> Traces:
     zero = np.zeros(1, np.int64)
     data = replace(data, splits={"test": Documents(ids, offsets, zero, zero)})
     return FAMILIES[run.family].read(run, weights_of(run), data, False)
-
-
-def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
-    """The same of a pretrained encoder, whose tokens are word pieces."""
-    rows = pieces.pieces([text])[0]
-    tokens = [pieces.tokenizer().id_to_token(row) for row in rows]
-    ids = np.array([CLS, *rows, SEP], np.int32)
-    traces = read_by(run, encode(run.corpus, **dict(run.options)), ids, np.array([0, len(ids)]))
-    return tokens, [token != "[UNK]" for token in tokens], traces
 
 
 def words_of(run: Run, fingerprints: dict[str, str], doc_id: int) -> list[str]:
@@ -284,9 +242,9 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
     """What the archived model, or the model of a run (`sentence_traces`), does with a sentence.
 
     Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
-    leave_one_out: NaN for a text of one word or more than MOST_DELETED, adversary: the exact epsilon-max-JSD attention)
-    and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, single_state_agreement
-    (share of words that alone give the decision), and a line to print.
+    leave_one_out: NaN for a text of one word; both for one of more than MOST_WORD_BY_WORD, adversary: the exact
+    epsilon-max-JSD attention) and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its
+    ceiling, single_state_agreement (share of words that alone give the decision), and a line to print.
     """
     from attn_core.experiments.adversarial import ceiling
     from attn_core.experiments.optimum import exact, expand
@@ -303,10 +261,10 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
             "contribution": contribution,
             "alone": alone,
             "gradient": traces.gradient,
-            "leave_one_out": np.nan if traces.leave_one_out is None else traces.leave_one_out,
+            "leave_one_out": traces.leave_one_out,
             "adversary": expand(traces, optimum),
         }
-    )
+    ).astype({"gradient": float, "leave_one_out": float})  # NaN where there are none
     summary = {
         "p": float(traces.p[0]),
         "p_adversary": float(sigmoid(bias + contribution @ table["adversary"])),
@@ -330,15 +288,11 @@ def write_reader(folder: Path) -> Path:
     attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
     quantised, about = archived()
-    arrays = {}
-    for name, pair in quantised.items():
-        arrays[name] = [len(pair.scale), base64_of(pair.values), base64_of(pair.scale)]
+    arrays = {
+        name: [len(pair.scale), *(base64.b64encode(part.tobytes()).decode() for part in (pair.values, pair.scale))]
+        for name, pair in quantised.items()
+    }
     model = {"words": about["words"], "arrays": arrays, "split": contractions()}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target
-
-
-def base64_of(array: ndarray) -> str:
-    """Its bytes as text."""
-    return base64.b64encode(array.tobytes()).decode()

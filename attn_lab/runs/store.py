@@ -210,7 +210,7 @@ def table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None =
         return pa.table({"key": pa.array([], pa.string())})
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=48)
 def _table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None, _mark: str) -> pa.Table:
     return parquet(folder, layer, stem, columns)
 
@@ -241,21 +241,10 @@ def content(folder: Path, layer: str, stem: str) -> bytes:
     raise FileNotFoundError(path)
 
 
-@lru_cache(maxsize=16)
-def spans(folder: Path, layer: str, stem: str, _mark: str) -> dict[str, tuple[int, int]]:
-    """Where the rows of each run lie in a file: key -> first row and number of rows; they lie together."""
-    whole = table(folder, layer, stem, ("key",))["key"].combine_chunks()
-    runs = pc.run_end_encode(whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole)
-    ends = runs.run_ends.to_pylist()
-    starts = [0, *ends]
-    keyed = zip(runs.values.to_pylist(), starts, ends, strict=False)
-    return {key: (start, end - start) for key, start, end in keyed}
-
-
 def keys_in(folder: Path, stem: str) -> list[str]:
     """Keys of the runs of one file of `runs`; of a damaged one its name: who asks for more will hear of the damage."""
     try:
-        return list(spans(folder, "runs", stem, mark(folder, "runs", stem)))
+        return table(folder, "runs", stem, ("key",))["key"].to_pylist()
     except Damaged:
         return [stem]
 
@@ -283,6 +272,12 @@ def traces_bytes_of(folder: Path, key: str) -> bytes | None:
         return None
 
 
+def traces_digest(folder: Path, key: str) -> str:
+    """SHA-256 of the file of a run's traces; '' without one."""
+    data = traces_bytes_of(folder, key)
+    return hashlib.sha256(data).hexdigest() if data else ""
+
+
 def has_traces(folder: Path, key: str) -> bool:
     """Whether single documents of a run lie in the store."""
     return traces_bytes_of(folder, key) is not None
@@ -293,12 +288,6 @@ def read_traces(folder: Path, key: str) -> Traces:
     return as_traces(parquet(folder, "traces", key))
 
 
-def traces_digest(folder: Path, key: str) -> str:
-    """SHA-256 of the file of a run's traces; '' without one."""
-    data = traces_bytes_of(folder, key)
-    return hashlib.sha256(data).hexdigest() if data else ""
-
-
 def has(folder: Path, key: str) -> bool:
     """Whether a whole run lies in the store."""
     return stem_of(folder, key) is not None
@@ -307,13 +296,13 @@ def has(folder: Path, key: str) -> bool:
 def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
     """A run's rows of a layer with the columns that it has, or None."""
     stem = stem_of(folder, key)
+    columns = ("key", *NAMES, "value") if layer == "numbers" else None
     if stem is None:
         return None
-    at = spans(folder, layer, stem, mark(folder, layer, stem))
-    if key not in at:
+    rows = table(folder, layer, stem, columns)
+    rows = rows.filter(pc.equal(rows["key"], key)).drop_columns("key")
+    if not len(rows):
         return None
-    columns = ("key", *NAMES, "value") if layer == "numbers" else None
-    rows = table(folder, layer, stem, columns).slice(*at[key]).drop_columns("key")
     rows = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)])
     frame = rows.to_pandas(use_threads=False)
     return frame.astype({name: str for name in NAMES if name in frame}) if layer == "numbers" else frame
@@ -325,9 +314,9 @@ def read_record(folder: Path, key: str) -> dict:
     try:
         if stem is None:
             raise LookupError("there is none")
-        first, _ = spans(folder, "runs", stem, mark(folder, "runs", stem))[key]
-        records = table(folder, "runs", stem, ("key", "record"))["record"]
-        record = json.loads(records[first].as_py())
+        records = table(folder, "runs", stem, ("key", "record"))
+        of_key = records.filter(pc.equal(records["key"], key))
+        record = json.loads(of_key["record"][0].as_py())
         if record["key"] != key or not isinstance(record["run"], dict):
             raise ValueError(f"holds key {record['key']!r}")
     except (ValueError, LookupError, TypeError) as error:
@@ -348,8 +337,8 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
         result,
         documents=rows_of(folder, "documents", key),
         against=rows_of(folder, "against", key),
-        traces=read_traces(folder, key) if has_traces(folder, key) else None,
-        digest=traces_digest(folder, key),
+        traces=read_traces(folder, key) if (digest := traces_digest(folder, key)) else None,
+        digest=digest,
     )
 
 
@@ -359,9 +348,10 @@ def archived_data(corpus: str, options: object) -> str | None:
     folder = find_archive()
     if folder is None or corpus not in stems(folder):
         return None
-    rows = table(folder, "runs", corpus).select(["options", "fingerprint"]).to_pylist()
     wanted = json.dumps([list(pair) for pair in options])  # type: ignore[attr-defined]
-    return next((row["fingerprint"] for row in rows if row["options"] == wanted), None)
+    rows = table(folder, "runs", corpus)
+    rows = rows.filter(pc.equal(rows["options"], wanted))
+    return rows["fingerprint"][0].as_py() if len(rows) else None
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -369,13 +359,13 @@ def archived_data(corpus: str, options: object) -> str | None:
 
 def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | None = None) -> None:
     """Put a run into a cache, in one step. tables: layer -> table, each with a column key."""
-    files = {layer: table_bytes(rows) for layer, rows in tables.items() if len(rows)}
-    if traces is not None:
-        files["traces"] = traces_bytes(traces)
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as run:
-        for layer, data in files.items():
-            run.writestr(f"{layer}.parquet", data)
+        for layer, rows in tables.items():
+            if len(rows):
+                run.writestr(f"{layer}.parquet", table_bytes(rows))
+        if traces is not None:
+            run.writestr("traces.parquet", traces_bytes(traces))
     try:
         with replacing(folder / "runs" / f"{key}.zip") as file:
             file.write(hashlib.sha256(whole.getvalue()).hexdigest().encode())
@@ -534,10 +524,7 @@ def traces_bytes(traces: Traces) -> bytes:
             ends = (offsets * values[0].size).astype(np.int32)
             columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
-    metadata = {}
-    for name, value in shared.items():
-        if value is not None:
-            metadata[name] = json.dumps(np.asarray(value).tolist())
+    metadata = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
     return compressed(pa.table(columns, metadata=metadata), use_dictionary=False, use_byte_stream_split=leaves)
 
@@ -547,14 +534,12 @@ def as_traces(rows: pa.Table) -> Traces:
     rows = rows.combine_chunks()
     shared = {name.decode(): json.loads(text) for name, text in rows.schema.metadata.items()}
     width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(TOKEN_ARRAYS, (-1,))
-    shapes |= dict.fromkeys(PER_DOCUMENT, (len(rows), -1))
-    shapes["contribution"] = (-1, width)
     arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
-    for name in shapes.keys() & {*rows.column_names}:
-        values = rows[name].chunk(0).values
-        arrays[name] = values.to_numpy(zero_copy_only=False).reshape(shapes[name])
     arrays |= {name: rows[name].to_numpy() for name in ("doc_id", "label")}
+    shapes = dict.fromkeys(PER_DOCUMENT, (len(rows), -1)) | {"contribution": (-1, width)}
+    for name in {*rows.column_names} - {*arrays}:
+        values = rows[name].chunk(0).values.to_numpy(zero_copy_only=False)
+        arrays[name] = values.reshape(shapes.get(name, -1))
     offsets = rows["score"].chunk(0).offsets.to_numpy()
     return Traces(offsets=offsets.astype(np.int64), **arrays)
 

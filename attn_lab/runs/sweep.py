@@ -170,7 +170,7 @@ def sweep(
         elif jobs > 1:
             done = on_processes(tasks, failures, pack, jobs)
         else:
-            done = one_by_one(tasks, failures, pack, progress)
+            done = ((run, work(run, failures, result, pack, progress)) for run, result in tasks.items())
         for run, failure in done:
             bar.set_postfix_str(run.key)
             reason = failure or (reason_of(adopt, run.key) if pack and tasks[run] else "")
@@ -203,14 +203,6 @@ def reason_of(call: Callable, *arguments) -> str:
         return call(*arguments) or ""
     except Exception as error:  # noqa: BLE001  (of many kinds)
         return one_line(error)
-
-
-def one_by_one(
-    tasks: dict[Run, bool], failures: dict[str, str], pack: bool, progress: bool
-) -> Iterator[tuple[Run, str]]:
-    """`work` in this process; yields each run that is done and why it failed, which the caller notes in failures."""
-    for run, result in tasks.items():
-        yield run, work(run, failures, result, pack, progress)
 
 
 def on_processes(tasks: dict[Run, bool], failures: dict[str, str], pack: bool, jobs: int) -> Iterator[tuple[Run, str]]:

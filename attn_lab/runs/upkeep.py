@@ -110,11 +110,11 @@ def faults(folder: Path) -> list[str]:
     there = digests(folder)
     if sums is None:
         return [f"{folder} has no {MANIFEST}; restore it (git checkout) or write it: python -m attn_core archive seal"]
-    lines = [f"{name} is missing" for name in sums.keys() - there.keys()]
-    lines += [f"{name} is no file of the archive" for name in there.keys() - sums.keys()]
-    both = sums.keys() & there.keys()
-    lines += [f"{name} is not the file that was sealed" for name in both if sums[name] != there[name]]
-    return sorted(lines)
+    lines = []
+    for name in sorted({name for name, _ in sums.items() ^ there.items()}):
+        unlisted = "is no file of the archive" if name not in sums else "is not the file that was sealed"
+        lines.append(f"{name} {unlisted if name in there else 'is missing'}")
+    return lines
 
 
 def seal(folder: Path) -> list[str]:
