@@ -29,7 +29,7 @@ from benchmarks.bench_language import READ, of_words, read_by, shortened, texts_
 from benchmarks.measured import put
 
 ENCODERS = ("lstm", "cnn", "average", "transformer")
-FROZEN = ("minilm",)
+FROZEN = ("minilm", "smollm2")
 """Models of `language.loaded`, with heads on their last layer."""
 
 RANKINGS = ("attention", "gradient", "deletion", "random", "lexicon", "permuted", "person")
