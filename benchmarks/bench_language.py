@@ -5,7 +5,9 @@ With `sst minilm` or `sst bge` that model in the place of SmolLM2, heads alone.
 Columns kind: 'head' (on frozen states, at a depth), 'bag' (of words, a regression trained on the same texts), 'prompt'
 (at -1: all of them), 'ranking' (with prompts, beside the deletion of whole words; lead_…: of attention x gradient over
 others); at: depth or prompt; measure, parameter; value, low, high; n_seeds (with prompts, their number) and documents,
-which intervals cross. language_states.csv.xz: for the page's loop, what some texts' states say under one head.
+which intervals cross. language_states.csv.xz: for the page's loop, what some texts' states say under one head;
+language_head.npz: that head on SST, its matrix (project:q, project:s) as bytes and a scale a row, and how states are
+shifted and scaled before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +29,7 @@ from attn_core.experiments.permutation import permutation
 from attn_core.experiments.tables import joined
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import Classifier, build_encoder
-from attn_core.traces import Traces, each_alone, sigmoid
+from attn_core.traces import Arrays, Traces, each_alone, sigmoid
 from attn_core.tracing import forward
 from attn_lab.data import encode, pieces
 from attn_lab.data.order import fixed_order
@@ -39,7 +41,8 @@ from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs.controls import naive_bayes, rarity
 from attn_lab.runs.run import SEEDS
 from benchmarks.baselines import bag_of_words
-from benchmarks.measured import mean_of, put
+from benchmarks.measured import DATA, mean_of, put
+from benchmarks.sentence_model import quantise
 
 LONGEST = 60
 """Words of a text that is read."""
@@ -116,7 +119,7 @@ def of_heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) ->
     n = test.n.iloc[rows]
     depths = language.depths(name)
     tables = {depth: {} for depth in depths}
-    for depth, seed, traces, *words in heads(name, depths, train, test, rows):
+    for depth, seed, head, traces, *words in heads(name, depths, train, test, rows):
         top1, tau = agreement(*words, np.cumsum([0, *n]))
         deletion = {"top1": top1, "top1 chance": 1 / n.to_numpy(), "tau": tau}
         tables[depth][seed] = measures(traces).join(pd.DataFrame(deletion, rows))
@@ -128,6 +131,10 @@ def of_heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) ->
             }
             table = pd.DataFrame(shown).assign(bias=traces.bias[0], corpus=corpus)
             put("language_states.csv.xz", table[table.text < SHOWN], "corpus", digits=4)
+            if corpus == "sst":
+                matrix = quantise(head.pop("attention.project.weight"))
+                head |= {"project:q": matrix.values, "project:s": matrix.scale}
+                np.savez_compressed(DATA / "measured" / "language_head.npz", **head)
     for depth, by_seed in tables.items():
         yield from rows_of("head", depth, pd.concat(by_seed))
 
@@ -138,7 +145,7 @@ def heads(
     train: pd.DataFrame,
     test: pd.DataFrame,
     rows: ndarray,
-) -> Iterator[tuple[int, int, Traces, ndarray, ndarray]]:
+) -> Iterator[tuple[int, int, Arrays, Traces, ndarray, ndarray]]:
     """Heads of five seeds on the frozen states of a model at each depth.
 
     Each of a state's numbers is shifted and scaled to mean 0 and deviation 1 in the first SCALING texts of train.
@@ -146,6 +153,7 @@ def heads(
     Yields
     ------
     depth, seed
+    The head's weights, shift and deviation
     Traces of test, over the pieces that are of a word
     Attention (W,) of the words of the test texts `rows`, and how far deletion of each moves p (W,)
     """
@@ -174,24 +182,27 @@ def heads(
     )
     for depth, level in zip(depths, table, strict=True):
         sample = level[1 : first[SCALING]]
+        shift = sample.mean(axis=0)
         deviation = np.maximum(sample.std(axis=0), 1e-6)  # one of MiniLM's numbers never moves
-        states = ((level - sample.mean(axis=0)) / deviation).astype(np.float16)
+        states = ((level - shift) / deviation).astype(np.float16)
         for seed in tqdm(SEEDS[:5], f"{name}, depth {depth}"):
-            head = trained(states, learned, seed)
-            traces = forward(head, tested)
+            reader, weights = trained(states, learned, seed)
+            traces = forward(reader, tested)
             attention = np.bincount(word, traces.take(rows).attention)
-            change = np.abs(forward(head, without).p - np.repeat(traces.p[rows], whole.n))
-            yield depth, seed, traces, attention, change
+            change = np.abs(forward(reader, without).p - np.repeat(traces.p[rows], whole.n))
+            head = weights | {"shift": shift, "deviation": deviation}
+            yield depth, seed, head, traces, attention, change
 
 
-def trained(states: ndarray, texts: Documents, seed: int) -> Classifier:
-    """A head, as on MiniLM's layers; nothing is chosen by dev."""
+def trained(states: ndarray, texts: Documents, seed: int) -> tuple[Classifier, Arrays]:
+    """A head, as on MiniLM's layers, and its weights; nothing is chosen by dev."""
     torch.manual_seed(seed)
     reader = Level(build_encoder("none", states, None))
     model = Classifier(reader, ATTENTIONS["tanh"](reader.width))
     recipe = FineTuning(epochs=5, batch=64, learning_rate=1e-3)
-    recipe.train(model, {"train": texts, "dev": texts}, seed, lambda *_: np.nan, progress=False)
-    return model
+    splits = {"train": texts, "dev": texts}
+    learned = recipe.train(model, splits, seed, lambda *_: np.nan, progress=False)
+    return model, learned.weights["dev"]
 
 
 def measures(traces: Traces) -> pd.DataFrame:
