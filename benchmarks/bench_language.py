@@ -10,7 +10,8 @@ language_head.npz: that head on SST, its matrix (project:q, project:s) as bytes 
 shifted and scaled before it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -101,13 +102,14 @@ def shortened(texts: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(text=texts.text.map(language.without_each)).explode("text")
 
 
-def rows_of(kind: str, at: int, table: pd.DataFrame) -> Iterator[dict]:
-    """A row for each column, 'measure parameter', of a table by seed or prompt and by text; texts without a number are
+def rows_of(kind: str, at: int, numbers: Mapping[str, ndarray]) -> Iterator[dict]:
+    """A row for each 'measure parameter' of numbers (S, D) of seeds or prompts and of texts; texts without a number are
     left out."""
-    for column in table:
-        values = table[column].unstack().astype(float).dropna(axis=1)
+    for column, values in numbers.items():
+        values = np.array(values, float)
+        complete = values[:, ~np.isnan(values).any(axis=0)]
         measure, _, parameter = column.partition(" ")
-        yield mean_of(values.to_numpy(), kind=kind, at=at, measure=measure, parameter=parameter)
+        yield mean_of(complete, kind=kind, at=at, measure=measure, parameter=parameter)
 
 
 # ---- heads on frozen states ------------------------------------------------------------------------------------------
@@ -136,7 +138,8 @@ def of_heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) ->
                 head |= {"project:q": matrix.values, "project:s": matrix.scale}
                 np.savez_compressed(DATA / "measured" / "language_head.npz", **head)
     for depth, by_seed in tables.items():
-        yield from rows_of("head", depth, pd.concat(by_seed))
+        table = pd.concat(by_seed)
+        yield from rows_of("head", depth, {name: table[name].unstack() for name in table})
 
 
 def heads(
@@ -236,49 +239,45 @@ def asked(texts: pd.DataFrame) -> Iterator[dict]:
     prompts = tqdm(language.PROMPTS, "prompts")
     logits = np.array([language.answered(*reader, prompt, texts.text) for prompt in prompts])
     labels = texts.label.to_numpy()
-    auc = [roc_auc_score(labels, of_prompt) for of_prompt in logits]
-    columns = {"positive": logits > 0, "auc": np.repeat(auc, len(texts))}
-    for threshold, at in {"0": 0.0, "median": np.median(logits, axis=1, keepdims=True)}.items():
+    numbers = {
+        "positive": logits > 0,
+        "auc": [np.full(len(labels), roc_auc_score(labels, of_one)) for of_one in logits],
+    }
+    medians = np.median(logits, axis=1, keepdims=True)
+    for threshold, at in {"0": 0.0, "median": medians}.items():
         decided = logits > at
-        alike = np.equal(decided[:, None], decided).sum(axis=1) - 1
-        columns[f"accuracy threshold={threshold}"] = decided == labels
-        columns[f"same_decision threshold={threshold}"] = alike / (len(decided) - 1)
-    index = pd.MultiIndex.from_product(map(range, logits.shape))
-    table = pd.DataFrame({name: values.ravel() for name, values in columns.items()}, index)
-    for prompt, of_prompt in table.groupby(level=0):
-        yield from rows_of("prompt", prompt, of_prompt)
-    yield from rows_of("prompt", -1, table)
+        others = np.equal(decided[:, None], decided).sum(axis=1) - 1
+        numbers[f"accuracy threshold={threshold}"] = decided == labels
+        numbers[f"same_decision threshold={threshold}"] = others / (len(decided) - 1)
+    for prompt in range(len(logits)):
+        of_one = {name: values[prompt : prompt + 1] for name, values in numbers.items()}
+        yield from rows_of("prompt", prompt, of_one)
+    yield from rows_of("prompt", -1, numbers)
 
 
-def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """By prompt and text, how rankings and controls agree with deletion (top1: in the first word; …_lead: by how much
-    attention x gradient is ahead), and what last tokens give to what is no word."""
+def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> dict[str, list[ndarray]]:
+    """Of each prompt, how rankings and controls agree with deletion in each text (top1: in the first word; …_lead: by
+    how much attention x gradient is ahead), and what last tokens give to what is no word."""
     offsets = np.cumsum([0, *texts.n])
     lists = controls(train, texts)
     prompts = tqdm(language.PROMPTS[:RANKED_PROMPTS], "rankings")
     values, changes = zip(*[of_prompt(prompt, texts) for prompt in prompts], strict=True)
-    tables = []
+    numbers = defaultdict(list)
     for value, change in zip(values, changes, strict=True):
         words = value.query("owner >= 0").reset_index(drop=True).join(lists)
-        beside = [agreement(words[name].to_numpy(), change, offsets) for name in words]
+        beside = {name: agreement(words[name].to_numpy(), change, offsets) for name in words}
+        for name, (top1, _) in beside.items():
+            numbers[f"top1_lead {name}"].append(beside["attention_x_gradient"][0] - top1)
+        lead = beside["attention"][0] - beside["lexicon"][0]
+        numbers["top1_lead_of_attention lexicon"].append(lead)
         others = [agreement(other, change, offsets) for other in changes if other is not change]
-        top1, tau = (
-            pd.DataFrame(dict(zip(words, each, strict=True)))
-            for each in zip(*beside, strict=True)
-        )
-        attended = value[["attention", "attention_mean"]]
-        columns = {
-            "top1_lead ": top1.rsub(top1.attention_x_gradient, axis=0),
-            "top1_lead_of_attention ": top1[["lexicon"]].rsub(top1.attention, axis=0),
-            "sink ": attended.xs(language.SINK, level="owner"),
-            "prompt ": attended.xs(language.PROMPT, level="owner"),
-        }
-        top1["another_prompt"], tau["another_prompt"] = np.mean(others, axis=0)
-        columns |= {"top1 ": top1, "tau ": tau}
-        tables.append(
-            pd.concat([table.add_prefix(name) for name, table in columns.items()], axis=1)
-        )
-    return pd.concat(tables, keys=range(len(tables)))
+        for name, (top1, tau) in (beside | {"another_prompt": np.mean(others, axis=0)}).items():
+            numbers[f"top1 {name}"].append(top1)
+            numbers[f"tau {name}"].append(tau)
+        for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
+            for name in ("attention", "attention_mean"):
+                numbers[f"{whose} {name}"].append(value[name].xs(owner, level="owner"))
+    return numbers
 
 
 def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame, ndarray]:
