@@ -5,10 +5,13 @@ With `sst minilm` or `sst bge` that model in the place of SmolLM2, heads alone.
 Columns kind: 'head' (on frozen states, at a depth), 'bag' (of words, a regression trained on the same texts), 'prompt'
 (at -1: all of them), 'ranking' (with prompts, beside the deletion of whole words; lead_…: of attention x gradient over
 others); at: depth or prompt; measure, parameter; value, low, high; n_seeds (with prompts, their number) and documents,
-which intervals cross. language_states.csv.xz: for the page's loop, what some texts' states say under one head.
+which intervals cross. language_states.csv.xz: for the page's loop, what some texts' states say under one head;
+language_head.npz: that head on SST, its matrix (project:q, project:s) as bytes and a scale a row, and how states are
+shifted and scaled before it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -24,10 +27,10 @@ from attn_core.documents import Documents
 from attn_core.experiments import draws
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.experiments.tables import IDENTITY, joined
+from attn_core.experiments.tables import joined
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import Classifier, build_encoder
-from attn_core.traces import Traces, each_alone, sigmoid
+from attn_core.traces import Arrays, Traces, each_alone, sigmoid
 from attn_core.tracing import forward
 from attn_lab.data import encode, pieces
 from attn_lab.data.order import fixed_order
@@ -39,7 +42,8 @@ from attn_lab.more.single_state import single_state_agreement
 from attn_lab.runs.controls import naive_bayes, rarity
 from attn_lab.runs.run import SEEDS
 from benchmarks.baselines import bag_of_words
-from benchmarks.measured import mean_of, put
+from benchmarks.measured import DATA, mean_of, put
+from benchmarks.sentence_model import quantise
 
 LONGEST = 60
 """Words of a text that is read."""
@@ -60,13 +64,6 @@ ASKED = 200
 RANKED, RANKED_WORDS, RANKED_PROMPTS = 100, (4, 12), 3
 """Test texts, the first with so many words, whose words are ranked and deleted, and in how many of the prompts."""
 
-TESTS = (
-    "single_state_agreement",
-    "attention_invariant",
-    "flips_under_uniform",
-    "median_change",
-    "jsd_exact epsilon=0.01",
-)
 SHOWN = 300
 """Texts, under the last depth's head of the first seed, whose states are shown."""
 
@@ -74,12 +71,15 @@ SHOWN = 300
 def write(corpus: str, name: str = "smollm2") -> None:
     """Make the rows of a data set and a model anew; of SmolLM2 on SST with prompts."""
     train, test = (texts_of(corpus, split) for split in ("train", "test"))
-    splits = {"train": train[: READ[corpus][0]], "test": test[: READ[corpus][1]]}
-    rows = [*heads(corpus, name, **splits)]
+    trained_on, tested_on = READ[corpus]
+    rows = [*of_heads(corpus, name, train[:trained_on], test[:tested_on])]
     if name == "smollm2":
-        data = encode(corpus)
-        read = {split: data.splits[split].take(table.index) for split, table in splits.items()}
-        bag = bag_of_words(replace(data, splits=data.splits | read))["regression"]
+        splits = encode(corpus).splits
+        read = {
+            "train": splits["train"].take(train.index[:trained_on]),
+            "test": splits["test"].take(test.index[:tested_on]),
+        }
+        bag = bag_of_words(replace(encode(corpus), splits=splits | read))["regression"]
         rows.append({"kind": "bag", "at": -1, "measure": "accuracy", "value": bag})
         if corpus == "sst":
             short = test[test.n.between(*RANKED_WORDS)][:RANKED]
@@ -102,11 +102,11 @@ def shortened(texts: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(text=texts.text.map(language.without_each)).explode("text")
 
 
-def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
-    """A row for each column, 'measure parameter', of one table (D, …) a seed or prompt; texts without a number are left
-    out."""
-    for column in tables[0]:
-        values = np.array([table[column] for table in tables], float)
+def rows_of(kind: str, at: int, numbers: Mapping[str, ndarray]) -> Iterator[dict]:
+    """A row for each 'measure parameter' of numbers (S, D) of seeds or prompts and of texts; texts without a number are
+    left out."""
+    for column, values in numbers.items():
+        values = np.array(values, float)
         complete = values[:, ~np.isnan(values).any(axis=0)]
         measure, _, parameter = column.partition(" ")
         yield mean_of(complete, kind=kind, at=at, measure=measure, parameter=parameter)
@@ -115,70 +115,97 @@ def rows_of(kind: str, at: int, tables: list[pd.DataFrame]) -> Iterator[dict]:
 # ---- heads on frozen states ------------------------------------------------------------------------------------------
 
 
-def heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
-    """Rows of the papers' attention over the states of each depth, trained with five seeds."""
-    whole = test[test.n.between(*DELETED_WORDS[corpus])][:DELETED]
+def of_heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
+    """Rows of the papers' attention over the states of each depth."""
+    rows = np.flatnonzero(test.n.between(*DELETED_WORDS[corpus]))[:DELETED]
+    n = test.n.iloc[rows]
     depths = language.depths(name)
-    splits = {"train": train, "test": test, "whole": whole, "shortened": shortened(whole)}
-    for depth, states, documents, owner in read_by(name, depths, splits):
-        tables = []
-        for seed in tqdm(SEEDS[:5], f"{corpus}, {name}, depth {depth}"):
-            model = trained(states, documents["train"], seed)
-            traces = forward(model, documents["test"])
-            deleted = [forward(model, documents[split]) for split in ("whole", "shortened")]
-            deletion = against_deletion(
-                *of_words(*deleted, owner["whole"], whole.n.to_numpy()), whole
-            )
-            tables.append(measures(traces).join(deletion, on="doc_id"))
-            if (name, depth, seed) == ("smollm2", depths[-1], SEEDS[0]):
-                columns = {
-                    "attention": traces.attention,
-                    "contribution": traces.contribution[:, 0],
-                }
-                shown = pd.DataFrame(
-                    {"text": traces.owner, **columns, "bias": traces.bias[0], "corpus": corpus}
-                )
-                put("language_states.csv.xz", shown[shown.text < SHOWN], "corpus", digits=4)
-        yield from rows_of("head", depth, [table.drop(columns=[*IDENTITY]) for table in tables])
+    tables = {depth: {} for depth in depths}
+    for depth, seed, head, traces, *words in heads(name, depths, train, test, rows):
+        top1, tau = agreement(*words, np.cumsum([0, *n]))
+        deletion = {"top1": top1, "top1 chance": 1 / n.to_numpy(), "tau": tau}
+        tables[depth][seed] = measures(traces).join(pd.DataFrame(deletion, rows))
+        if (name, depth, seed) == ("smollm2", depths[-1], SEEDS[0]):
+            shown = {
+                "text": traces.owner,
+                "attention": traces.attention,
+                "contribution": traces.contribution[:, 0],
+            }
+            table = pd.DataFrame(shown).assign(bias=traces.bias[0], corpus=corpus)
+            put("language_states.csv.xz", table[table.text < SHOWN], "corpus", digits=4)
+            if corpus == "sst":
+                matrix = quantise(head.pop("attention.project.weight"))
+                head |= {"project:q": matrix.values, "project:s": matrix.scale}
+                np.savez_compressed(DATA / "measured" / "language_head.npz", **head)
+    for depth, by_seed in tables.items():
+        table = pd.concat(by_seed)
+        yield from rows_of("head", depth, {name: table[name].unstack() for name in table})
 
 
-def read_by(
-    name: str, depths: Sequence[int], splits: dict[str, pd.DataFrame]
-) -> Iterator[tuple]:
-    """At each depth of a model: the depth; states (1 + T, H) float16 of all the texts' pieces that are of a word, each
-    of their numbers shifted and scaled to mean 0 and deviation 1 in the first SCALING texts; and by split the
-    documents, whose ids are rows of states, and the words (T,) that pieces are of.
+def heads(
+    name: str,
+    depths: Sequence[int],
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    rows: ndarray,
+) -> Iterator[tuple[int, int, Arrays, Traces, ndarray, ndarray]]:
+    """Heads of five seeds on the frozen states of a model at each depth.
+
+    Each of a state's numbers is shifted and scaled to mean 0 and deviation 1 in the first SCALING texts of train.
+
+    Yields
+    ------
+    depth, seed
+    The head's weights, shift and deviation
+    Traces of test, over the pieces that are of a word
+    Attention (W,) of the words of the test texts `rows`, and how far deletion of each moves p (W,)
     """
     model, tokenizer = language.loaded(name)
-    texts = pd.concat(splits, names=["split"])
+    whole = test.iloc[rows]
+    parts = [train, test, shortened(whole)]
+    texts = pd.concat(parts, ignore_index=True)
     ids, owners = zip(*[language.laid_out(tokenizer, text) for text in texts.text], strict=True)
-    first = np.cumsum([1, *((owner >= 0).sum() for owner in owners)])
-    texts["owner"] = [owner[owner >= 0] for owner in owners]
-    texts["rows"] = [np.arange(*ends) for ends in pairwise(first)]
-    documents, words = {}, {}
-    for split, of_split in texts.groupby("split"):
-        labels = of_split.label.to_numpy(), of_split.doc_id.to_numpy()
-        documents[split] = of_lists([*of_split.rows], *labels)
-        words[split] = np.concatenate([*of_split.owner])
+    of_word = [owner >= 0 for owner in owners]
+    first = np.cumsum([1, *map(sum, of_word)])
     width = next(model.parameters()).shape[-1]  # of a vector of the embedding
-    table = np.zeros((len(depths), first[-1], width), np.float32)
+    table = np.zeros((len(depths), first[-1], width), np.float32)  # row 0 is that of pads
     for row, of_text in tqdm(language.states(model, ids, depths), "texts read", len(ids)):
-        table[:, first[row] : first[row + 1]] = of_text[:, owners[row] >= 0]
-    for depth, states in zip(depths, table, strict=True):
-        sample = states[1 : first[SCALING]]
+        table[:, first[row] : first[row + 1]] = of_text[:, of_word[row]]
+
+    lists = [np.arange(*ends) for ends in pairwise(first)]
+    documents = of_lists(lists, texts.label.to_numpy(), texts.doc_id.to_numpy())
+    learned, tested, without = (
+        documents.take(part)
+        for part in np.split(texts.index, np.cumsum([*map(len, parts)])[:2])
+    )
+    words = [owners[len(train) + row] for row in rows]
+    starts = np.cumsum(whole.n) - whole.n
+    word = np.concatenate(
+        [owner[owner >= 0] + start for owner, start in zip(words, starts, strict=True)]
+    )
+    for depth, level in zip(depths, table, strict=True):
+        sample = level[1 : first[SCALING]]
+        shift = sample.mean(axis=0)
         deviation = np.maximum(sample.std(axis=0), 1e-6)  # one of MiniLM's numbers never moves
-        scaled = (states - sample.mean(axis=0)) / deviation
-        yield depth, scaled.astype(np.float16), documents, words
+        states = ((level - shift) / deviation).astype(np.float16)
+        for seed in tqdm(SEEDS[:5], f"{name}, depth {depth}"):
+            reader, weights = trained(states, learned, seed)
+            traces = forward(reader, tested)
+            attention = np.bincount(word, traces.take(rows).attention)
+            change = np.abs(forward(reader, without).p - np.repeat(traces.p[rows], whole.n))
+            head = weights | {"shift": shift, "deviation": deviation}
+            yield depth, seed, head, traces, attention, change
 
 
-def trained(states: ndarray, texts: Documents, seed: int) -> Classifier:
-    """A head, as on MiniLM's layers; nothing is chosen by dev."""
+def trained(states: ndarray, texts: Documents, seed: int) -> tuple[Classifier, Arrays]:
+    """A head, as on MiniLM's layers, and its weights; nothing is chosen by dev."""
     torch.manual_seed(seed)
     reader = Level(build_encoder("none", states, None))
     model = Classifier(reader, ATTENTIONS["tanh"](reader.width))
     recipe = FineTuning(epochs=5, batch=64, learning_rate=1e-3)
-    recipe.train(model, {"train": texts, "dev": texts}, seed, lambda *_: np.nan, progress=False)
-    return model
+    splits = {"train": texts, "dev": texts}
+    learned = recipe.train(model, splits, seed, lambda *_: np.nan, progress=False)
+    return model, learned.weights["dev"]
 
 
 def measures(traces: Traces) -> pd.DataFrame:
@@ -190,31 +217,17 @@ def measures(traces: Traces) -> pd.DataFrame:
         agrees.groupby([owner, 1 + position * 10 // traces.lengths[owner]]).mean().unstack()
     )
     tenths = tenths[traces.lengths >= 10]  # so each tenth is of the same texts
-    tenths = tenths.add_prefix("single_state_agreement tenth=")
-    adversarial = exact(traces, 0.01)[["jsd_exact"]].add_suffix(" epsilon=0.01")
-    tests = joined(single_state_agreement(traces), permutation(traces), adversarial)
-    return tests[[*IDENTITY, *TESTS]].assign(
-        accuracy=traces.predicted == traces.label, **tenths
-    )
-
-
-def of_words(
-    whole: Traces, shortened: Traces, owner: ndarray, n: ndarray
-) -> tuple[ndarray, ndarray]:
-    """Attention (W,) of the words of texts of n words each, and how far deletion of each moves p (W,). owner: the word
-    of each piece of the texts."""
-    offsets = np.cumsum([0, *n])
-    attention = np.bincount(owner + offsets[whole.owner], whole.attention)
-    return attention, np.abs(shortened.p - np.repeat(whole.p, n))
-
-
-def against_deletion(attention: ndarray, change: ndarray, texts: pd.DataFrame) -> pd.DataFrame:
-    """Whether the most attended word is the one whose deletion moves p most, the chance of it, and Kendall's tau, by
-    doc_id."""
-    top1, tau = agreement(attention, change, np.cumsum([0, *texts.n]))
-    return pd.DataFrame(
-        {"top1": top1, "top1 chance": 1 / texts.n.to_numpy(), "tau": tau}, texts.doc_id
-    )
+    tests = joined(single_state_agreement(traces), permutation(traces), exact(traces, 0.01))
+    names = [
+        "single_state_agreement",
+        "attention_invariant",
+        "flips_under_uniform",
+        "median_change",
+        "jsd_exact",
+    ]
+    table = tests[names].rename(columns={"jsd_exact": "jsd_exact epsilon=0.01"})
+    table["accuracy"] = traces.predicted == traces.label
+    return table.join(tenths.add_prefix("single_state_agreement tenth="))
 
 
 # ---- with a prompt ---------------------------------------------------------------------------------------------------
@@ -223,66 +236,57 @@ def against_deletion(attention: ndarray, change: ndarray, texts: pd.DataFrame) -
 def asked(texts: pd.DataFrame) -> Iterator[dict]:
     """Rows of the prompts: decisions at 0 and at the median of each, which takes the answers' own odds out."""
     reader = language.loaded()
-    logits = np.array(
-        [
-            language.answered(*reader, prompt, texts.text)
-            for prompt in tqdm(language.PROMPTS, "prompts")
-        ]
-    )
+    prompts = tqdm(language.PROMPTS, "prompts")
+    logits = np.array([language.answered(*reader, prompt, texts.text) for prompt in prompts])
     labels = texts.label.to_numpy()
-    columns = {
+    numbers = {
         "positive": logits > 0,
-        "auc": [np.full(len(labels), roc_auc_score(labels, z)) for z in logits],
+        "auc": [np.full(len(labels), roc_auc_score(labels, of_one)) for of_one in logits],
     }
-    for threshold, at in {"0": 0.0, "median": np.median(logits, axis=1, keepdims=True)}.items():
+    medians = np.median(logits, axis=1, keepdims=True)
+    for threshold, at in {"0": 0.0, "median": medians}.items():
         decided = logits > at
-        columns[f"accuracy threshold={threshold}"] = decided == labels
-        alike = np.equal(decided[:, None], decided).sum(axis=1) - 1
-        columns[f"same_decision threshold={threshold}"] = alike / (len(decided) - 1)
-    tables = [
-        pd.DataFrame({name: values[prompt] for name, values in columns.items()})
-        for prompt in range(len(logits))
-    ]
-    for prompt, table in enumerate(tables):
-        yield from rows_of("prompt", prompt, [table])
-    yield from rows_of("prompt", -1, tables)
+        others = np.equal(decided[:, None], decided).sum(axis=1) - 1
+        numbers[f"accuracy threshold={threshold}"] = decided == labels
+        numbers[f"same_decision threshold={threshold}"] = others / (len(decided) - 1)
+    for prompt in range(len(logits)):
+        of_one = {name: values[prompt : prompt + 1] for name, values in numbers.items()}
+        yield from rows_of("prompt", prompt, of_one)
+    yield from rows_of("prompt", -1, numbers)
 
 
-def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> list[pd.DataFrame]:
+def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> dict[str, list[ndarray]]:
     """Of each prompt, how rankings and controls agree with deletion in each text (top1: in the first word; …_lead: by
     how much attention x gradient is ahead), and what last tokens give to what is no word."""
     offsets = np.cumsum([0, *texts.n])
     lists = controls(train, texts)
     prompts = tqdm(language.PROMPTS[:RANKED_PROMPTS], "rankings")
     values, changes = zip(*[of_prompt(prompt, texts) for prompt in prompts], strict=True)
-    tables = []
+    numbers = defaultdict(list)
     for value, change in zip(values, changes, strict=True):
         words = value.query("owner >= 0").reset_index(drop=True).join(lists)
-        beside = {
-            name: np.array(agreement(words[name].to_numpy(), change, offsets)) for name in words
-        }
-        between = [
-            agreement(other, change, offsets) for other in changes if other is not change
-        ]
-        top1, tau = np.mean(between, axis=0)
-        columns = {"top1 another_prompt": top1, "tau another_prompt": tau}
-        for name, (top1, tau) in beside.items():
-            columns |= {f"top1 {name}": top1, f"tau {name}": tau}
-            columns[f"top1_lead {name}"] = beside["attention_x_gradient"][0] - top1
-        columns["top1_lead_of_attention lexicon"] = (beside["attention"] - beside["lexicon"])[0]
-        attended = value[["attention", "attention_mean"]]
+        beside = {name: agreement(words[name].to_numpy(), change, offsets) for name in words}
+        for name, (top1, _) in beside.items():
+            numbers[f"top1_lead {name}"].append(beside["attention_x_gradient"][0] - top1)
+        lead = beside["attention"][0] - beside["lexicon"][0]
+        numbers["top1_lead_of_attention lexicon"].append(lead)
+        others = [agreement(other, change, offsets) for other in changes if other is not change]
+        for name, (top1, tau) in (beside | {"another_prompt": np.mean(others, axis=0)}).items():
+            numbers[f"top1 {name}"].append(top1)
+            numbers[f"tau {name}"].append(tau)
         for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
-            columns |= attended.xs(owner, level="owner").add_prefix(f"{whose} ")
-        tables.append(pd.DataFrame(columns))
-    return tables
+            for name in ("attention", "attention_mean"):
+                numbers[f"{whose} {name}"].append(value[name].xs(owner, level="owner"))
+    return numbers
 
 
 def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame, ndarray]:
     """Rankings by owner and text, and changes of p by deletion (W,) of all words."""
     reader = *language.loaded(), prompt
     tables = {number: language.ranked(*reader, text) for number, text in enumerate(texts.text)}
-    before = sigmoid(language.answered(*reader, texts.text))
-    after = sigmoid(language.answered(*reader, shortened(texts).text))
+    before, after = (
+        sigmoid(language.answered(*reader, part.text)) for part in (texts, shortened(texts))
+    )
     return pd.concat(tables, names=["text", "owner"]), np.abs(
         after - np.repeat(before, texts.n)
     )
@@ -294,12 +298,9 @@ def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     counter = CountVectorizer(token_pattern=r"\S+")
     counts = counter.fit_transform(train.text)
     lists = {"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)}
-    words = " ".join(texts.text).lower().split()
-    scores = pd.DataFrame(lists, counter.get_feature_names_out()).reindex(words)
-    scores = scores.fillna({"lexicon": 0, "rarity": lists["rarity"].max()}).reset_index(
-        drop=True
-    )
+    scores = pd.DataFrame(lists, counter.get_feature_names_out())
+    scores = scores.reindex(" ".join(texts.text).lower().split()).reset_index(drop=True)
+    scores = scores.fillna({"lexicon": 0, "rarity": lists["rarity"].max()})
     offsets = np.cumsum([0, *texts.n])
-    return scores.assign(
-        chance=draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)[0]
-    )
+    chance = draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)[0]
+    return scores.assign(chance=chance)

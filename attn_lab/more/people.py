@@ -3,16 +3,12 @@
 Plausible is not faithful (Jacovi & Goldberg 2020): this is agreement with people, and says nothing of the model.
 """
 
-import math
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 from numpy import ndarray
-from sklearn.metrics import average_precision_score
 
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.traces import Arrays, totals
+from attn_core.traces import totals
 from attn_lab.data.cleaning import clean_sst
 from attn_lab.data.pieces import plain
 from attn_lab.data.prepare import FIRST, marks
@@ -25,9 +21,8 @@ MOST = 0.6
 
 def raw_words(doc_ids: ndarray) -> list[list[str]]:
     """The words between blanks of sentences of SST that are tested on. AttnError where SST is not at hand."""
-    raw = {first: read("sst", split)["text"] for split, first in FIRST.items()}
-    firsts = [max(first for first in raw if first <= doc_id) for doc_id in doc_ids]
-    return [raw[first][doc_id - first].split() for first, doc_id in zip(firsts, doc_ids, strict=True)]
+    splits = [read("sst", split)["text"].rename(first.__add__) for split, first in FIRST.items()]
+    return pd.concat(splits).loc[doc_ids].str.split().tolist()
 
 
 def owners(words: list[str]) -> ndarray:
@@ -48,27 +43,17 @@ def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
     `marks` counts words between blanks; all that the cleaning makes of a marked one is marked. AttnError where SST
     is not at hand, KeyError for a sentence that nobody marked.
     """
-    sentences = dict(iter(marks().groupby("doc_id")))
+    table = marks().set_index("doc_id")
     marked = []
-    groups = []
     for doc_id, words in zip(doc_ids, raw_words(doc_ids), strict=True):
-        six = sentences[doc_id]
-        owner = owners(words)
-        by_person = []
-        for line in six["marked"]:
-            places = np.array(line.split(), int)
-            by_person.append(np.isin(owner, places))
-        marked.append(by_person)
-        groups.append(six["person"].iloc[0] // 6)
-    return np.concatenate(marked, axis=1), np.array(groups)
+        places = table.loc[doc_id, "marked"].str.split()
+        marked.append([np.isin(owners(words), np.array(line, int)) for line in places])
+    groups = table["person"].groupby(level=0).first() // 6
+    return np.concatenate(marked, axis=1), groups[doc_ids].to_numpy()
 
 
-def plausible(
-    values: ndarray,
-    marked: ndarray,
-    offsets: ndarray,
-) -> Arrays:
-    """Agreement (D,) of a ranking with five of six people, each left out in turn: the mean over the six.
+def plausible(values: ndarray, marked: ndarray, offsets: ndarray) -> pd.DataFrame:
+    """Agreement of a ranking with five of six people, each left out in turn: the mean over the six.
 
     Parameters
     ----------
@@ -81,40 +66,16 @@ def plausible(
 
     Returns
     -------
-    dict
-        first: whether three of the five marked the word of the largest value; precision: average precision of the words
-        that three marked; both NaN where there is none; tau: Kendall's with the share of the five.
+    DataFrame
+        first: whether three of the five marked the word of the largest value, NaN where they marked none; tau:
+        Kendall's with the share of the five.
     """
-    rankings = np.broadcast_to(values, marked.shape)
     agreements = []
-    for left_out, ranking in enumerate(rankings.astype(float)):
-        five = np.delete(marked, left_out, axis=0)
-        share = five.mean(axis=0)
+    for left_out, ranking in enumerate(np.broadcast_to(values, marked.shape).astype(float)):
+        share = np.delete(marked, left_out, axis=0).mean(axis=0)
         wanted = share >= MOST
-        top = included(ranking, offsets, 1)
-        none = totals(wanted, offsets) == 0
+        first = totals(included(ranking, offsets, 1) * wanted, offsets)
+        first[totals(wanted, offsets) == 0] = np.nan
         tau, _ = kendall_ragged(ranking, share, offsets)
-        numbers = {
-            "first": np.where(none, np.nan, totals(top * wanted, offsets)),
-            "precision": precision(ranking, wanted, offsets),
-            "tau": tau,
-        }
-        agreements.append(pd.DataFrame(numbers))
-    means = pd.concat(agreements).groupby(level=0).mean()
-    return {name: means[name].to_numpy() for name in means}
-
-
-def precision(
-    ranking: ndarray,
-    wanted: ndarray,
-    offsets: ndarray,
-) -> list[float]:
-    """Average precision of the wanted words in each text, NaN where none is wanted."""
-    scores = []
-    for start, end in pairwise(offsets):
-        text = slice(start, end)
-        score = math.nan
-        if wanted[text].any():
-            score = average_precision_score(wanted[text], ranking[text])
-        scores.append(score)
-    return scores
+        agreements.append(pd.DataFrame({"first": first, "tau": tau}))
+    return pd.concat(agreements).groupby(level=0).mean()
