@@ -476,24 +476,23 @@ def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
 def explanations() -> Iterator[dict]:
     """Of each of `explained`, five trainings: mean (top, tau); what the archive's rankings, those of as many other
     trainings, are ahead of naive Bayes (lead)."""
-    tables = [explained(Run("sst", "minilm", "cls", seed)) for seed in FIVE]
+    runs = [Run("sst", "minilm", "cls", seed) for seed in FIVE]
+    tables = [explained(run) for run in runs]
     for measure, statistic in tables[0].columns:
         values = np.array([table[measure, statistic] for table in tables])
         yield mean_of(values, corpus="sst", measure=measure, statistic=statistic)
     listed = np.array([table["bayes", "top"] for table in tables])
     stored = [
-        obtain(Run("sst", "minilm", "cls", seed), "archive", traces=False).documents
-        for seed in FIVE
+        obtain(run, "archive", traces=False).documents.set_index("doc_id") for run in runs
     ]
-    stored = [table.set_index("doc_id").loc[tables[0].index] for table in stored]
     for ranking in rankings.RANKINGS:
-        top = np.array([table[f"top_deletion_{ranking}"] for table in stored])
-        yield mean_of(top - listed, corpus="sst", measure=ranking, statistic="lead")
+        top = [table[f"top_deletion_{ranking}"].loc[tables[0].index] for table in stored]
+        yield mean_of(np.array(top) - listed, corpus="sst", measure=ranking, statistic="lead")
 
 
 def explained(run: Run) -> pd.DataFrame:
     """(ranking, top or tau) by doc_id: agreement with deletion in MiniLM judged by [CLS], its weights trained if they
-    are not cached. Three rankings of the model that ask for no gradient, and two lists of pieces."""
+    are not cached. The last layer's attention, and two lists of pieces."""
     arrays = weights_of(run, progress=False)
     data = inputs_of(run)[0]
     train, test = data.splits["train"], data.splits["test"]
@@ -508,13 +507,8 @@ def explained(run: Run) -> pd.DataFrame:
     deletion = np.abs(reader.p(shorter) - p.repeat(lengths))
 
     def looked(_: np.ndarray, ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        text = reader.open(ids)
-        kinds = {
-            "attention": text.attention[-1][:, :, 0].mean(1),
-            "norm": cls.norm(model, text),
-            "value_zeroing": cls.value_zeroing(model, text),
-        }
-        return {name: value[:, 1:-1].flatten() for name, value in kinds.items()}
+        row = reader.open(ids).attention[-1][:, :, 0]
+        return {"attention": row.mean(1)[:, 1:-1].flatten()}
 
     words = kept.ids[kept.inner]
     counts = word_counts(train, len(data.vocabulary))
