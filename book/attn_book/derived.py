@@ -65,7 +65,7 @@ def five(ask: Callable) -> Callable:
 
 
 def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd.DataFrame:
-    """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n."""
+    """The numbers of standard runs that rules ask for, `in_place`."""
     measures = set(rules["measure_ours"]) - {*COUNTED}
     statistics = set(rules["statistic_ours"]) - {"count"} | {"n"}
     try:
@@ -76,10 +76,10 @@ def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd
 
 
 def in_place(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `numbers` in the columns PLACE, seed, value, n (documents, where they are counted)."""
+    """Rows of `numbers` in the columns PLACE, key, seed, value, n (documents, where they are counted)."""
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
-    return rows.join(counts.rename("n"), on=group).rename(columns=NAMED)[[*PLACE, "seed", "value", "n"]]
+    return rows.join(counts.rename("n"), on=group).rename(columns=NAMED)[[*PLACE, "key", "seed", "value", "n"]]
 
 
 def of_all(rows: pd.DataFrame) -> pd.DataFrame:

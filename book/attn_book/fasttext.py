@@ -25,7 +25,7 @@ def in_pairs(ask: Callable[..., pd.DataFrame], *names: object, **where: object) 
     not trained on PPMI vectors yet."""
     rows, older = of_both(ask, *names, **where)
     waiting = older["corpus"][~kinds_of(older).isin(kinds_of(rows))].unique()
-    return in_order(*(table[table["corpus"].isin(waiting) == late] for table, late in ((rows, False), (older, True))))
+    return in_order(rows[~rows["corpus"].isin(waiting)], older[older["corpus"].isin(waiting)])
 
 
 def fasttext(ask: Callable[..., pd.DataFrame], *names: object, **where: object) -> pd.DataFrame:
@@ -37,11 +37,11 @@ def fasttext(ask: Callable[..., pd.DataFrame], *names: object, **where: object) 
 def of_both(ask: Callable[..., pd.DataFrame], *names: object, **where: object) -> list[pd.DataFrame]:
     """Rows on default vectors, and those of `fasttext`."""
     every = ask(*names, vectors="any", **where)
-    named = every["variant"].str.contains("vectors=")
-    plain = every if "variant" in where else every[~named]
-    renamed = every["variant"].str.replace(rf"vectors={FASTTEXT}(, )?", "", regex=True)
-    on_fasttext = every.assign(variant=renamed)[every["vectors"] == FASTTEXT]
-    return [plain, in_order(on_fasttext, plain[~plain["corpus"].map(is_ppmi)])]
+    plain = every if "variant" in where else every[~every["variant"].str.contains("vectors=")]
+    older = every[every["vectors"] == FASTTEXT]
+    older = older.assign(variant=older["variant"].str.replace(rf"vectors={FASTTEXT}(, )?", "", regex=True))
+    others = [corpus for corpus in plain["corpus"].unique() if not is_ppmi(corpus)]
+    return [plain, in_order(older, plain[plain["corpus"].isin(others)])]
 
 
 def kinds_of(rows: pd.DataFrame) -> pd.MultiIndex:

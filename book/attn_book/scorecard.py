@@ -247,7 +247,8 @@ def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
 
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id, seed, value of the place that each rule names; of several bins the mean, weighted by their documents."""
-    rows = each_bin(rules).merge(numbers, on=PLACE).dropna(subset="value")
+    asked = numbers["corpus"].isin(rules["corpus"]) & numbers["measure_ours"].isin(rules["measure_ours"])
+    rows = each_bin(rules).merge(numbers[asked], on=PLACE).dropna(subset="value")
     rows["n"] = rows["n"].fillna(1.0)
     rows = rows[rows["n"] > 0]
     rows["value"] *= rows["n"]

@@ -282,7 +282,8 @@ def agreed(words: pd.Series) -> str:
     return "depends" if {"yes", "no"} <= set(words) else "undecided"
 
 
-def every_answer(rules: dict) -> pd.DataFrame:
+@cache
+def every_answer(**rules) -> pd.DataFrame:
     """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
     parts = cells().groupby(["claim", "column"], sort=False)
     said = {(name, column): answers(rows, CLAIMS[name], **rules) for (name, column), rows in parts}
@@ -291,13 +292,13 @@ def every_answer(rules: dict) -> pd.DataFrame:
 
 def changed(rules: dict) -> pd.DataFrame:
     """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
-    both = every_answer(RULES).assign(after=every_answer(rules)["word"]).rename(columns={"word": "before"})
+    both = every_answer(**RULES).assign(after=every_answer(**rules)["word"]).rename(columns={"word": "before"})
     return both[both["before"] != both["after"]]
 
 
 def table(rules: dict) -> HTML:
     """Each claim with three answers, and its numbers folded."""
-    said = every_answer(rules).replace({"corpus": SETS})
+    said = every_answer(**rules).replace({"corpus": SETS})
     lines = []
     for name, claim in CLAIMS.items():
         three = {}
@@ -352,7 +353,7 @@ def grid(
 
 def matrix(rules: dict) -> tuple[Any, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
-    said = every_answer(rules)
+    said = every_answer(**rules)
     said = said.merge(cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
     beforehand = [row.column in CLAIMS[row.claim] for row in said.itertuples()]
