@@ -4,7 +4,7 @@ each paper's rules (statements, contrasts of guides, read-offs of curves, counts
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -83,9 +83,9 @@ def in_place(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of one value a run in the columns PLACE, seed, value: of all classes, without bins."""
-    rows = rows.assign(statistic="value", predicted="all", bin="all").rename(columns=NAMED)
-    return rows[[*PLACE, "seed", "value"]]
+    """Rows of one value a run in the columns PLACE, seed, value, n: of all classes, without bins."""
+    rows = rows.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
+    return rows[[*PLACE, "seed", "value", "n"]]
 
 
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
@@ -417,22 +417,21 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     rules = rules[rules["corpus"].isin(corpora)]
     networks = guided(corpora)
     scores = once_a_seed(networks)
-    base, uniform = (of_seeds(classifiers(corpora, attention)) for attention in ("tanh", "uniform"))
     curves = adversaries(corpora)
+    base, uniform, *at_test = (
+        of_seeds(classifiers(corpora, attention, selection))
+        for selection, attention in product(("dev", "test"), ("tanh", "uniform"))
+    )
     found = {corpus: table for corpus in corpora if (table := searched(corpus)) is not None}
 
     values = gaps_of(base, uniform) | of_guides(scores, base) | of_best(curves)
     values |= {"jsd_seeds": base["jsd"], "tvd_halved_seeds": HALVED * base["tvd"]}
     values |= {"jsd_uniform": uniform["jsd"], "tvd_halved_uniform": HALVED * uniform["tvd"]}
-    at_test = gaps_of(*(of_seeds(classifiers(corpora, attention, "test")) for attention in ("tanh", "uniform")))
-    tables = [
-        named_rows(values, "dev"),
-        named_rows(at_test, "test"),
-        of_curves(curves, base, uniform, found, set(rules["measure_ours"])),
-    ]
-    rows = of_all(pd.concat(tables).dropna(subset="value").assign(encoder="", attention=""))
+    values |= of_curves(curves, base, uniform, found, rules["measure_ours"])
+    rows = pd.concat([named_rows(values, "dev"), named_rows(gaps_of(*at_test), "test")])
+    rows = of_all(rows.dropna(subset="value").assign(encoder="", attention=""))
     notes = of_models(rules, rows, scores, networks[networks["source"] == "adversary"])
-    return rows.assign(n=np.nan), pd.DataFrame.from_dict(notes | of_documents(rules, found), orient="index")
+    return rows, pd.DataFrame.from_dict(notes | of_documents(rules, found), orient="index")
 
 
 def of_seeds(rows: pd.DataFrame) -> pd.DataFrame:
@@ -493,25 +492,28 @@ def of_curves(
     base: pd.DataFrame,
     uniform: pd.DataFrame,
     found: Mapping[str, pd.DataFrame],
-    asked: set[str],
-) -> pd.DataFrame:
-    """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points.
-    curves: of `adversaries`; base, uniform: of `classifiers`; found: of `searched`; asked: measures of the rules, such
-    as curve_at_0.3 (at this JSD)."""
-    places = {name: float(name.removeprefix("curve_at_")) for name in asked if name.startswith("curve_at_")}
-    rows = []
-    for (corpus, seed), points in curves.groupby(["corpus", "seed"], sort=False):
-        line = points["jsd"], points["tvd"]
-        read = {name: tvd_at(*line, at) for name, at in places.items()}
-        for name, table in (("search", found.get(corpus)), ("uniform", uniform[uniform.index.isin([corpus], 0)])):
-            if table is not None:
-                point = table[["jsd", "tvd"]].mean()
-                read[f"{name}_off_curve"] = point["tvd"] - tvd_at(*line, point["jsd"])
-        away = points["tvd"][points["divergence"] > 0]
-        least = away.head(1).mean()  # of the least divergence; NaN where there is none
-        read["seeds_off_curve"] = base["tvd"][base.index.isin([corpus], 0)].mean() - least
-        rows += [(corpus, seed, name, HALVED * value) for name, value in read.items()]
-    return pd.DataFrame(rows, columns=["corpus", "seed", "measure", "value"]).assign(selection="dev")
+    asked: Iterable[str],
+) -> dict[str, pd.Series]:
+    """What bands ask of each seed's curve, by corpus and seed; TVD halved, on straight lines between points. curves: of
+    `adversaries`; base, uniform: of `classifiers`; found: of `searched`; asked: measures of the rules, such as
+    curve_at_0.3 (at this JSD)."""
+    points = {"uniform": uniform.groupby("corpus")[["jsd", "tvd"]].mean()}
+    if found:
+        points["search"] = pd.concat(found, names=["corpus"]).groupby("corpus")[["jsd", "tvd"]].mean()
+    of_base = base["tvd"].groupby("corpus").mean()
+    values: dict[str, dict] = defaultdict(dict)
+    for place, curve in curves.groupby(["corpus", "seed"], sort=False):
+        line = curve["jsd"], curve["tvd"]
+        for name in asked:
+            if name.startswith("curve_at_"):
+                values[name][place] = tvd_at(*line, float(name.removeprefix("curve_at_")))
+        for name, means in points.items():
+            if place[0] in means.index:
+                jsd, tvd = means.loc[place[0]]
+                values[f"{name}_off_curve"][place] = tvd - tvd_at(*line, jsd)
+        least = curve["tvd"][curve["divergence"] > 0].head(1).mean()  # NaN where there is none
+        values["seeds_off_curve"][place] = of_base.get(place[0], np.nan) - least
+    return {name: HALVED * pd.Series(read).rename_axis(["corpus", "seed"]) for name, read in values.items()}
 
 
 def of_models(rules: pd.DataFrame, rows: pd.DataFrame, scores: pd.DataFrame, led: pd.DataFrame) -> dict[str, dict]:
