@@ -402,12 +402,15 @@ def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`per_search`) on the traces of the base of seed 10, kept; None without these."""
     folder = store.archive_folder()
     runs = classifiers(corpus)
-    for key in runs["key"][runs["seed"] == SEEDS[0]]:
-        if store.has_traces(folder, key):
-            traces = store.read_traces(folder, key)
-            digest = store.traces_digest(folder, key)
-            return index.kept(f"searched-{key}", digest, lambda: per_search(traces, search(traces)))
-    return None
+    keys = [key for key in runs["key"][runs["seed"] == SEEDS[0]] if store.has_traces(folder, key)]
+    if not keys:
+        return None
+
+    def search_now() -> pd.DataFrame:
+        traces = store.read_traces(folder, keys[0])
+        return per_search(traces, search(traces))
+
+    return index.kept(f"searched-{keys[0]}", store.traces_digest(folder, keys[0]), search_now)
 
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:

@@ -190,14 +190,15 @@ def unjudged(table: pd.DataFrame, fewest: pd.Series, notes: pd.DataFrame, models
     return why.mask(table["data"].isna(), "no run")
 
 
-def unable(rules: pd.DataFrame, models: pd.DataFrame) -> np.ndarray:
+def unable(rules: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
     """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
-    bad = pd.concat({attention: weak(rows) for attention, rows in models.groupby("attention")})
-    fails = np.zeros(len(rules), bool)
-    for encoder in (rules["encoder_ours"], rules["minus"].str.removeprefix("encoder_ours=")):
-        compared = pd.MultiIndex.from_arrays([rules["attention"], rules["corpus"], encoder])
-        fails |= compared.isin(bad.index[bad])
-    return fails & ~rules["measure_ours"].isin(SCORES)
+    by_attention = {attention: weak(rows) for attention, rows in models.groupby("attention")}
+    bad = {(attention, *model) for attention, fails in by_attention.items() for model in fails.index[fails]}
+    of_attention = ~rules["measure_ours"].isin(SCORES)
+    other = rules["minus"].str.removeprefix("encoder_ours=")
+    compared = zip(rules["attention"], rules["corpus"], rules["encoder_ours"], other, strict=True)
+    fails = [not bad.isdisjoint({(*place, ours), (*place, taken)}) for *place, ours, taken in compared]
+    return of_attention & np.array(fails, bool)
 
 
 # ---- our number of a row ---------------------------------------------------------------------------------------------
