@@ -71,7 +71,13 @@ def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd
     try:
         rows = ask(measures, statistics, "any", "any", **where)
     except AttnError:  # no run has one of these: its rules have no number
-        rows = ask(measures & index.has("measure"), statistics & index.has("statistic"), "any", "any", **where)
+        rows = ask(
+            measures & index.has("measure"),
+            statistics & index.has("statistic"),
+            "any",
+            "any",
+            **where,
+        )
     return in_place(index.with_parameters(rows))
 
 
@@ -84,7 +90,12 @@ def in_place(rows: pd.DataFrame) -> pd.DataFrame:
 
 def of_all(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of one value a run in the columns PLACE, seed, value, n: of all classes, without bins."""
-    rows = rows.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
+    rows = rows.assign(
+        statistic="value",
+        predicted="all",
+        bin="all",
+        n=np.nan,
+    ).rename(columns=NAMED)
     return rows[[*PLACE, "seed", "value", "n"]]
 
 
@@ -96,7 +107,14 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     rows = of_runs(rules, partial(newest, numbers), family=["text", "pair"])
     counts = counted(rules, set(rows["corpus"]))
     notes = pd.DataFrame({"mean": counts, "n_seeds": 1.0}).reindex(rules["id"])
-    measured = rows.loc[~rows["measure_ours"].isin(SCORES), ["corpus", "encoder_ours", "attention_ours"]]
+    measured = rows.loc[
+        ~rows["measure_ours"].isin(SCORES),
+        [
+            "corpus",
+            "encoder_ours",
+            "attention_ours",
+        ],
+    ]
     models = pd.MultiIndex.from_frame(measured.drop_duplicates())
     asked = pd.MultiIndex.from_frame(rules[["corpus", "encoder", "attention"]])
     notes["absent"] = np.where(asked.isin(models), "no document", None)
@@ -117,7 +135,11 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
             _, value = count_documents(record, "train")
         elif rule.measure != "vocabulary_size":
             label = None if rule.group == "all" else CATALOGUE[rule.corpus].classes.index(rule.group)
-            value, _ = count_documents(record, rule.measure.removesuffix("_size"), label)
+            value, _ = count_documents(
+                record,
+                rule.measure.removesuffix("_size"),
+                label,
+            )
         elif rule.corpus.startswith("babi"):
             value = len(statistics["classes"]) + 4
         else:
@@ -132,7 +154,13 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
 def of_serrano(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs and the statements made of them."""
     every = ["any"] * 4
-    rows = index.with_parameters(numbers(*every, parameter="any", family="hierarchical"))
+    rows = index.with_parameters(
+        numbers(
+            *every,
+            parameter="any",
+            family="hierarchical",
+        )
+    )
     plain = in_place(rows[rows["measure"].isin(rules["measure_ours"])])
     return pd.concat([plain, statements(rows)], ignore_index=True), sooner(rules)
 
@@ -181,12 +209,16 @@ def statements(rows: pd.DataFrame) -> pd.DataFrame:
     """The numbers that Serrano & Smith's claims speak of, one per run, `of_all`. rows: all numbers of the runs."""
     chosen = index.runs(family="hierarchical")
     summed = rows[(rows["predicted"] == "all") & ~rows["statistic"].str.startswith("hist:")]
-    wide = summed.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
+    wide = summed.pivot(
+        index=["measure", "bin", "statistic"],
+        columns="key",
+        values="value",
+    )
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     absent = np.full(len(chosen), np.nan)
     run = defaultdict(lambda: absent, zip(wide.index, wide.to_numpy(), strict=True))
-    told = {f"statement_{name}": value for name, value in statements_of(run).items()}
-    return of_all(pd.concat([chosen.assign(measure=name, value=value) for name, value in told.items()]))
+    values = {f"statement_{name}": value for name, value in statements_of(run).items()}
+    return of_all(pd.concat([chosen.assign(measure=name, value=value) for name, value in values.items()]))
 
 
 def sooner(rules: pd.DataFrame) -> pd.DataFrame:
@@ -198,7 +230,11 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
     runs = index.runs(family="hierarchical", seed=SEEDS[0])
     claims = rules[rules["measure_ours"] == "statement_9"]
     notes: dict[str, dict] = {}
-    for rule in claims.merge(runs, left_on=["corpus", "encoder_ours"], right_on=["corpus", "encoder"]).itertuples():
+    for rule in claims.merge(
+        runs,
+        left_on=["corpus", "encoder_ours"],
+        right_on=["corpus", "encoder"],
+    ).itertuples():
         table = store.rows_of(store.archive_folder(), "documents", rule.key)
         if table is None:
             notes[rule.id] = {"absent": "no document"}
@@ -270,7 +306,11 @@ def own_and_permuted(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataF
 def measured(name: str, **options) -> pd.DataFrame:
     """A table of data/measured, checked against MANIFEST. options: of pandas.read_csv."""
     packed = "xz" if name.endswith("xz") else None
-    return pd.read_csv(store.read_data(f"measured/{name}"), compression=packed, **options)
+    return pd.read_csv(
+        store.read_data(f"measured/{name}"),
+        compression=packed,
+        **options,
+    )
 
 
 def of_permuted(numbers: list[str]) -> pd.DataFrame:
@@ -308,20 +348,33 @@ def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
 
     base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most.
     """
-    where = {"corpus": corpora, "encoder": "lstm", "attention": "tanh", "source": "archive"}
+    where = {
+        "corpus": corpora,
+        "encoder": "lstm",
+        "attention": "tanh",
+        "source": "archive",
+    }
     bases = index.runs(rounding=1, **where).set_index("key")["f1_1"]
     rows = index.runs(divergence="any", **where)
     rows = rows[rows["base"].isin(bases.index)]
     rows = rows.assign(base_f1=rows["base"].map(bases).astype(float))
     rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
     rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
-    return rows.sort_values(["corpus", "seed", "divergence"], kind="stable", ignore_index=True)
+    return rows.sort_values(
+        ["corpus", "seed", "divergence"],
+        kind="stable",
+        ignore_index=True,
+    )
 
 
 def best_of(far: pd.DataFrame) -> float:
     """The divergence of the best mean F1 among adversaries with a mean JSD above BEST_FROM; NaN without any. Of the
     divergences that were trained from as many seeds as any, so that a single run is not held against a mean."""
-    means = far.groupby("divergence").agg(jsd=("jsd", "mean"), f1=("f1_1", "mean"), seeds=("jsd", "size"))
+    means = far.groupby("divergence").agg(
+        jsd=("jsd", "mean"),
+        f1=("f1_1", "mean"),
+        seeds=("jsd", "size"),
+    )
     means = means[(means["seeds"] == means["seeds"].max()) & (means["jsd"] > BEST_FROM)]
     return means["f1"].idxmax() if len(means) else np.nan
 
@@ -331,7 +384,13 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     base_seed (of the model whose weights guide, -1 for none), base (its key), f1 (of class 1), auc; of an adversary
     that guides its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere. Adversaries that guide are
     of models on PPMI vectors or, where none is trained on these yet, on fastText vectors."""
-    where = {"corpus": list(corpora), "encoder": "average", "guide": "any", "words": "any", "source": "archive"}
+    where = {
+        "corpus": list(corpora),
+        "encoder": "average",
+        "guide": "any",
+        "words": "any",
+        "source": "archive",
+    }
     new, old = (rows.dropna(subset="base_divergence") for rows in of_both(index.runs, **where))
     led = pd.concat([new, old[~old["corpus"].isin(new["corpus"])]])
     rows = in_pairs(index.runs, **where)
@@ -340,8 +399,24 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     source = rows["guide"].mask(rows["guide"] == "", learned)
     source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
     source = source.mask(rows["words"] != "text", source + ", " + rows["words"])
-    rows = rows.assign(source=source, base_seed=rows["base_seed"].fillna(-1).astype(int), f1=rows["f1_1"])
-    rows = rows.loc[source.isin(SOURCES), ["corpus", "source", "seed", "base_seed", "base", "vectors", "f1", "auc"]]
+    rows = rows.assign(
+        source=source,
+        base_seed=rows["base_seed"].fillna(-1).astype(int),
+        f1=rows["f1_1"],
+    )
+    rows = rows.loc[
+        source.isin(SOURCES),
+        [
+            "corpus",
+            "source",
+            "seed",
+            "base_seed",
+            "base",
+            "vectors",
+            "f1",
+            "auc",
+        ],
+    ]
     guides = index.runs(key=list(led["base"].unique()), variant="any").dropna(subset="divergence").set_index("key")
     return rows.join(guides[["divergence", "epochs_trained", "jsd"]], on="base")
 
@@ -349,7 +424,12 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
 def uniform_beside(led: pd.DataFrame) -> pd.DataFrame:
     """f1 and auc by corpus and seed of networks under uniform weights, on the vectors of `led`."""
     kinds = led[["corpus", "vectors"]].drop_duplicates()
-    rows = index.runs(encoder="average", attention="uniform", source="archive", vectors="any").merge(kinds)
+    rows = index.runs(
+        encoder="average",
+        attention="uniform",
+        source="archive",
+        vectors="any",
+    ).merge(kinds)
     return rows.rename(columns={"f1_1": "f1"}).set_index(["corpus", "seed"])[["f1", "auc"]]
 
 
@@ -387,7 +467,12 @@ def at_guide_jsd(led: pd.DataFrame) -> dict:
         return {}
     around = means.iloc[nearer - 1 : nearer + 1]
     read = np.interp(GUIDE_JSD, around["jsd"], around["f1"])
-    return {"mean": read, "low": around["f1"].min(), "high": around["f1"].max(), "n_seeds": 1}
+    return {
+        "mean": read,
+        "low": around["f1"].min(),
+        "high": around["f1"].max(),
+        "n_seeds": 1,
+    }
 
 
 def seed_tables(corpus: str) -> list[pd.DataFrame]:
@@ -410,12 +495,21 @@ def searched(corpus: str) -> pd.DataFrame | None:
         traces = store.read_traces(folder, keys[0])
         return per_search(traces, search(traces))
 
-    return index.kept(f"searched-{keys[0]}", store.traces_digest(folder, keys[0]), search_now)
+    return index.kept(
+        f"searched-{keys[0]}",
+        store.traces_digest(folder, keys[0]),
+        search_now,
+    )
 
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    runs = newest(index.runs, corpus=list(rules["corpus"].unique()), family="text", source="archive")
+    runs = newest(
+        index.runs,
+        corpus=list(rules["corpus"].unique()),
+        family="text",
+        source="archive",
+    )
     corpora = list(runs["corpus"].unique())
     rules = rules[rules["corpus"].isin(corpora)]
     networks = guided(corpora)
@@ -425,16 +519,16 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
         of_seeds(classifiers(corpora, attention, selection))
         for selection, attention in product(("dev", "test"), ("tanh", "uniform"))
     )
-    found = {corpus: table for corpus in corpora if (table := searched(corpus)) is not None}
+    searches = {corpus: table for corpus in corpora if (table := searched(corpus)) is not None}
 
     values = gaps_of(base, uniform) | of_guides(scores, base) | of_best(curves)
     values |= {"jsd_seeds": base["jsd"], "tvd_halved_seeds": HALVED * base["tvd"]}
     values |= {"jsd_uniform": uniform["jsd"], "tvd_halved_uniform": HALVED * uniform["tvd"]}
-    values |= of_curves(curves, base, uniform, found, rules["measure_ours"])
+    values |= of_curves(curves, base, uniform, searches, rules["measure_ours"])
     rows = pd.concat([named_rows(values, "dev"), named_rows(gaps_of(*at_test), "test")])
     rows = of_all(rows.dropna(subset="value").assign(encoder="", attention=""))
     notes = of_models(rules, rows, scores, networks[networks["source"] == "adversary"])
-    return rows, pd.DataFrame.from_dict(notes | of_documents(rules, found), orient="index")
+    return rows, pd.DataFrame.from_dict(notes | of_documents(rules, searches), orient="index")
 
 
 def of_seeds(rows: pd.DataFrame) -> pd.DataFrame:
@@ -460,8 +554,8 @@ def of_guides(scores: pd.DataFrame, base: pd.DataFrame) -> dict[str, pd.Series]:
     """F1 of the networks guided by each source, and of the base minus that of the network it guides, by corpus and
     seed. scores: of `guided_scores`; base: of `classifiers`."""
     values = {f"f1_guided_{source}": of_seeds(led)["f1"] for source, led in scores.groupby("source")}
-    own = scores[scores["source"] == "own"].join(base["f1_1"], on=["corpus", "base_seed"])
-    return values | {"f1_base_minus_guided": of_seeds(own.assign(gap=own["f1_1"] - own["f1"]))["gap"]}
+    led = of_seeds(scores[scores["source"] == "own"].join(base["f1_1"], on=["corpus", "base_seed"]))
+    return values | {"f1_base_minus_guided": led["f1_1"] - led["f1"]}
 
 
 def of_best(curves: pd.DataFrame) -> dict[str, pd.Series]:
@@ -494,28 +588,28 @@ def of_curves(
     curves: pd.DataFrame,
     base: pd.DataFrame,
     uniform: pd.DataFrame,
-    found: Mapping[str, pd.DataFrame],
+    searches: Mapping[str, pd.DataFrame],
     asked: Iterable[str],
 ) -> dict[str, pd.Series]:
     """What bands ask of each seed's curve, by corpus and seed; TVD halved, on straight lines between points. curves: of
-    `adversaries`; base, uniform: of `classifiers`; found: of `searched`; asked: measures of the rules, such as
+    `adversaries`; base, uniform: of `classifiers`; searches: of `searched`; asked: measures of the rules, such as
     curve_at_0.3 (at this JSD)."""
     points = {"uniform": uniform.groupby("corpus")[["jsd", "tvd"]].mean()}
-    if found:
-        points["search"] = pd.concat(found, names=["corpus"]).groupby("corpus")[["jsd", "tvd"]].mean()
+    if searches:
+        points["search"] = pd.concat(searches, names=["corpus"]).groupby("corpus")[["jsd", "tvd"]].mean()
     of_base = base["tvd"].groupby("corpus").mean()
     values: dict[str, dict] = defaultdict(dict)
-    for place, curve in curves.groupby(["corpus", "seed"], sort=False):
+    for model, curve in curves.groupby(["corpus", "seed"], sort=False):
         line = curve["jsd"], curve["tvd"]
         for name in asked:
             if name.startswith("curve_at_"):
-                values[name][place] = tvd_at(*line, float(name.removeprefix("curve_at_")))
+                values[name][model] = tvd_at(*line, float(name.removeprefix("curve_at_")))
         for name, means in points.items():
-            if place[0] in means.index:
-                jsd, tvd = means.loc[place[0]]
-                values[f"{name}_off_curve"][place] = tvd - tvd_at(*line, jsd)
+            if model[0] in means.index:
+                jsd, tvd = means.loc[model[0]]
+                values[f"{name}_off_curve"][model] = tvd - tvd_at(*line, jsd)
         least = curve["tvd"][curve["divergence"] > 0].head(1).mean()  # NaN where there is none
-        values["seeds_off_curve"][place] = of_base.get(place[0], np.nan) - least
+        values["seeds_off_curve"][model] = of_base.get(model[0], np.nan) - least
     return {name: HALVED * pd.Series(read).rename_axis(["corpus", "seed"]) for name, read in values.items()}
 
 
@@ -525,9 +619,9 @@ def of_models(rules: pd.DataFrame, rows: pd.DataFrame, scores: pd.DataFrame, led
     models = scores.groupby(["corpus", "source"])[["base_seed", "seed"]].apply(guides_of)
     notes = {}
     for rule in rules[rules["measure_ours"].str.contains("f1_guided|jsd_uniform")].itertuples():
-        place = rule.corpus, rule.measure_ours.removeprefix("f1_guided_")
+        source = rule.measure_ours.removeprefix("f1_guided_")
         values = rows["value"][(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == rule.measure_ours)]
-        count = models.get(place, len(values))
+        count = models.get((rule.corpus, source), len(values))
         note = {"guides": count}
         if rule.kind == "number" and len(values) and (count < len(values) or "guided" not in rule.measure_ours):
             note |= {"mean": values.mean(), "n_seeds": count}
@@ -537,15 +631,15 @@ def of_models(rules: pd.DataFrame, rows: pd.DataFrame, scores: pd.DataFrame, led
     return notes
 
 
-def of_documents(rules: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> dict[str, dict]:
-    """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents. found:
-    of `searched`."""
+def of_documents(rules: pd.DataFrame, searches: Mapping[str, pd.DataFrame]) -> dict[str, dict]:
+    """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents.
+    searches: of `searched`."""
     seeds = {corpus: seed_tables(corpus) for corpus in rules["corpus"].unique()}
     over_seeds = {corpus: per_instance(tables) for corpus, tables in seeds.items() if tables}
     notes = {}
     for rule in rules[rules["measure_ours"].str.contains("_of_se")].itertuples():
         of_search = rule.measure_ours.endswith("search")
-        tables = found if of_search else over_seeds
+        tables = searches if of_search else over_seeds
         if rule.corpus not in tables:
             continue
         in_bins = rule.item != "Figure 5"

@@ -70,7 +70,11 @@ def _table(name: str) -> pd.DataFrame:
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
-    table = pd.read_csv(read_data(f"reported/{paths[name]}"), dtype={"class": "string"}, compression=packed)
+    table = pd.read_csv(
+        read_data(f"reported/{paths[name]}"),
+        dtype={"class": "string"},
+        compression=packed,
+    )
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:
@@ -98,8 +102,8 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
     rules = reported("tolerances", **{} if paper is None else {"paper": paper})
-    parts = [judged(part, *STORED[name]) for name, part in rules.groupby("paper", sort=False)]
-    rows = pd.concat(parts, ignore_index=True)
+    papers = [judged(of_paper, *STORED[name]) for name, of_paper in rules.groupby("paper", sort=False)]
+    rows = pd.concat(papers, ignore_index=True)
     return rows.assign(null_prediction=guessed(rows))
 
 
@@ -125,7 +129,12 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
     table = asked.set_index("id").join(intervals(asked, numbers, notes)).join(data, on="corpus")
     table["reported"] = table["reference"]
 
-    table["unjudged"] = unjudged(table, fewest_documents(asked, numbers), notes, models)
+    table["unjudged"] = unjudged(
+        table,
+        fewest_documents(asked, numbers),
+        notes,
+        models,
+    )
     absent = table["ours"].isna() | table["data"].isna()
     table.loc[absent, ["ours", "low", "high", "n_train"]] = np.nan
     table.loc[absent, "n_seeds"] = 0
@@ -162,7 +171,13 @@ def verdicts(rows: pd.DataFrame) -> np.ndarray:
 
 def chance_among_sets(rows: pd.DataFrame) -> pd.Series:
     """Of which claims the interval lies on one side, but not after Holm's correction over the claim's data sets."""
-    p = p_of(rows["ours"], rows["low"], rows["high"], rows["n_seeds"], rows["reference"])
+    p = p_of(
+        rows["ours"],
+        rows["low"],
+        rows["high"],
+        rows["n_seeds"],
+        rows["reference"],
+    )
     asked = p[(rows["side"] != "") & (rows["unjudged"] == "")]
     sets = asked.groupby([rows[name] for name in CLAIMED], dropna=False)
     corrected = sets.transform(lambda each: holm(each.to_numpy()))
@@ -195,9 +210,15 @@ def unable(rules: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
     by_attention = {attention: weak(rows) for attention, rows in models.groupby("attention")}
     bad = {(attention, *model) for attention, fails in by_attention.items() for model in fails.index[fails]}
     of_attention = ~rules["measure_ours"].isin(SCORES)
-    other = rules["minus"].str.removeprefix("encoder_ours=")
-    compared = zip(rules["attention"], rules["corpus"], rules["encoder_ours"], other, strict=True)
-    fails = [not bad.isdisjoint({(*place, ours), (*place, taken)}) for *place, ours, taken in compared]
+    taken_off = rules["minus"].str.removeprefix("encoder_ours=")
+    compared = zip(
+        rules["attention"],
+        rules["corpus"],
+        rules["encoder_ours"],
+        taken_off,
+        strict=True,
+    )
+    fails = [not bad.isdisjoint({(*place, ours), (*place, second)}) for *place, ours, second in compared]
     return of_attention & np.array(fails, bool)
 
 
@@ -215,13 +236,13 @@ def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out. rules:
     with PLACE and minus. numbers: see `derived.Stored`."""
-    found = looked_up(rules, numbers)
+    first = looked_up(rules, numbers)
     for name in ("encoder_ours", "measure_ours"):
         compared = rules[rules["minus"].str.startswith(name)]
-        other = compared.assign(**{name: compared["minus"].str.removeprefix(f"{name}=")})
-        taken = looked_up(other, numbers).reindex(found.index)
-        found = (found - taken).where(found.index.isin(compared["id"], 0), found)
-    return found[np.isfinite(found)].rename("value").reset_index()
+        changed = compared.assign(**{name: compared["minus"].str.removeprefix(f"{name}=")})
+        second = looked_up(changed, numbers).reindex(first.index)
+        first = (first - second).where(first.index.isin(compared["id"], 0), first)
+    return first[np.isfinite(first)].rename("value").reset_index()
 
 
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
@@ -247,5 +268,5 @@ def fewest_documents(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
     binned = rules[rules["bin"] != "all"].assign(statistic_ours="n")
     # A seed that has no document in a bin has no row there: every seed of the model counts, with 0.
     whole = binned.assign(predicted="all", bin="all").merge(counts, on=PLACE).assign(n=0)
-    found = pd.concat([each_bin(binned).merge(counts, on=PLACE), whole])
-    return found.groupby(["id", "seed"])["n"].sum().groupby("id").min().reindex(rules["id"])
+    counted = pd.concat([each_bin(binned).merge(counts, on=PLACE), whole])
+    return counted.groupby(["id", "seed"])["n"].sum().groupby("id").min().reindex(rules["id"])

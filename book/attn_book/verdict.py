@@ -87,8 +87,16 @@ def of_kinds(own: str, permuted: str, oracle: str) -> dict[str, str]:
 
 
 COUNTS = {
-    "permutation": of_kinds("median_change < 0.1", "permuted_little", "{}_shuffle < 0.1"),
-    "adversaries": of_kinds("`jsd_exact epsilon=0.05` > 0.4", "permuted_adversarial", "{}_jsd > 0.4"),
+    "permutation": of_kinds(
+        "median_change < 0.1",
+        "permuted_little",
+        "{}_shuffle < 0.1",
+    ),
+    "adversaries": of_kinds(
+        "`jsd_exact epsilon=0.05` > 0.4",
+        "permuted_adversarial",
+        "{}_jsd > 0.4",
+    ),
     "names": of_kinds("top1_attention", "1 / n", "{}_top1"),
     "stable": of_kinds("jsd", "permuted_jsd", "{}_jsd"),
     "gradients": of_kinds("tau_attention_gradient", "permuted_tau", "{}_tau"),
@@ -101,7 +109,12 @@ reads it."""
 @cache
 def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     """A table of the archive for each seed that has the controls, of the texts that all of them keep."""
-    keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")["key"]
+    keys = index.runs(
+        corpus=corpus,
+        encoder=encoder,
+        attention="tanh",
+        source="archive",
+    )["key"]
     read = [store.rows_of(store.archive_folder(), layer, key) for key in keys]
     tables = [table.set_index("doc_id") for table in read if table is not None and "permuted_jsd" in table]
     shared = set.intersection(*(set(table.index) for table in tables)) if tables else ()
@@ -115,7 +128,11 @@ def of_texts() -> pd.DataFrame:
     rows = []
     for (claim, kind), corpus in product(asked, CORPORA):
         alone = claim == "gradients" and kind != "own"
-        tables = tables_of(corpus, "average" if alone else "lstm", "against" if claim == "stable" else "documents")
+        tables = tables_of(
+            corpus,
+            "average" if alone else "lstm",
+            "against" if claim == "stable" else "documents",
+        )
         if (claim, kind) == ("stable", "own"):
             tables = derived.seed_tables(corpus)  # of all nine seeds
         if not tables:
@@ -125,7 +142,17 @@ def of_texts() -> pd.DataFrame:
         of = f"over {documents:,} texts and {n_seeds} seeds" + ", no context" * alone
         n_seeds += claim == "stable"  # each seed beside the first
         rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds, documents, of))
-    names = ["claim", "kind", "corpus", "mean", "low", "high", "n_seeds", "documents", "of"]
+    names = [
+        "claim",
+        "kind",
+        "corpus",
+        "mean",
+        "low",
+        "high",
+        "n_seeds",
+        "documents",
+        "of",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -136,10 +163,14 @@ def of_texts() -> pd.DataFrame:
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
     column (own, permuted, oracle), corpus, mean, low, high, n_seeds, documents, of (these in words)."""
-    parts = [*of_own(), of_cost(), *of_serrano(), of_texts(), *of_planted()]
-    collected = pd.concat(parts, ignore_index=True)
+    counted = [*of_own(), of_cost(), *of_serrano(), of_texts(), *of_planted()]
+    collected = pd.concat(counted, ignore_index=True)
     collected["column"] = collected["kind"].where(collected["kind"].isin(["own", "permuted"]), "oracle")
-    return collected.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
+    return collected.sort_values(
+        "corpus",
+        kind="stable",
+        key=lambda names: names.map(list(SETS).index),
+    )
 
 
 @cache
@@ -177,7 +208,11 @@ def valued(series: pd.Series) -> pd.DataFrame:
 
 def gaps(score: str) -> pd.DataFrame:
     """A score with attention minus that with uniform weights, trained so, of all seeds: corpus, seed, value."""
-    asked = {"corpus": [*CORPORA, *TASKS], "attention": ["tanh", "uniform"], "seed": SEEDS}
+    asked = {
+        "corpus": [*CORPORA, *TASKS],
+        "attention": ["tanh", "uniform"],
+        "seed": SEEDS,
+    }
     runs = in_pairs(index.runs, **OWN | asked)
     runs["f1"] = runs["f1_1"].where(~runs["corpus"].isin(TASKS), runs["accuracy"])
     wide = runs.pivot(index=["corpus", "seed"], columns="attention", values=score)
@@ -187,13 +222,21 @@ def gaps(score: str) -> pd.DataFrame:
 def of_own() -> list[pd.DataFrame]:
     """What five trainings score on whole test sets."""
     scores = derived.guided_scores(list(CORPORA))
-    led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
+    led = scores.pivot(
+        index=["corpus", "seed"],
+        columns="source",
+        values=["f1", "auc"],
+    )
     flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
     away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
     return [
         of_score("necessary", gaps),
         of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
-        of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
+        of_score(
+            "guide",
+            lambda score: valued(led[score, "permuted"] - led[score, "uniform"]),
+            "permuted",
+        ),
         # What is drawn is the adversary.
         away.assign(of="five networks, one adversary" + away["of"].str.partition(" seeds")[2], n_seeds=1),
     ]
@@ -213,9 +256,18 @@ def of_cost() -> pd.DataFrame:
 def of_serrano() -> list[pd.DataFrame]:
     """The scorecard's rows of a HAN with GRU, and of one training its controls."""
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
-    card = card.assign(claim=card["item"].str.split().str[1].map(ASKED), mean=card["ours"], kind="own")
+    card = card.assign(
+        claim=card["item"].str.split().str[1].map(ASKED),
+        mean=card["ours"],
+        kind="own",
+    )
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
-    controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
+    controls = controls.melt(
+        ["corpus", "number"],
+        ["permuted", "leverage"],
+        "kind",
+        "mean",
+    )
     folder = store.archive_folder()
     several = {
         name: (store.read_traces(folder, Run(name, "han_rnn").key).lengths > 1).sum()
@@ -235,7 +287,11 @@ def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
 
     def gain(score: str, **fields) -> pd.DataFrame:
-        values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
+        values = scores_of(planted, score, **fields) - scores_of(
+            planted,
+            score,
+            attention="uniform",
+        )
         return pd.DataFrame({"seed": SEEDS[:5], "value": values}).assign(corpus="planted", texts=PLANTED["n_test"])
 
     learned = of_score("necessary", gain, "planted")
@@ -285,8 +341,8 @@ def agreed(words: pd.Series) -> str:
 @cache
 def every_answer(**rules) -> pd.DataFrame:
     """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
-    parts = cells().groupby(["claim", "column"], sort=False)
-    said = {(name, column): answers(rows, CLAIMS[name], **rules) for (name, column), rows in parts}
+    by_claim = cells().groupby(["claim", "column"], sort=False)
+    said = {(name, column): answers(rows, CLAIMS[name], **rules) for (name, column), rows in by_claim}
     return pd.concat(said, names=["claim", "column", "corpus"]).rename("word").reset_index()
 
 
@@ -320,7 +376,13 @@ SHADES = {
     "depends": figures.COLOURS["part"],
     "too few": "",
 }
-SIGNS = {"yes": "yes", "no": "no", "undecided": "open", "depends": "varies", "too few": "few"}
+SIGNS = {
+    "yes": "yes",
+    "no": "no",
+    "undecided": "open",
+    "depends": "varies",
+    "too few": "few",
+}
 GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
 Cell = tuple[float, float, str, str, str, float]
@@ -336,15 +398,36 @@ def grid(
     """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
     sheet, axes = figures.sheet(height=height)
     for row, (line, colour) in enumerate(rows):
-        axes.text(-0.45, row - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
+        axes.text(
+            -0.45,
+            row - 0.44,
+            line,
+            fontsize=9.2,
+            color=colour,
+        ).set_in_layout(False)
     for y, x, value, word, colour, much in cells:
         look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
-        axes.add_patch(Rectangle((x - 0.47, y - 0.37), 0.94, 0.55, edgecolor=figures.RULE, lw=0, **look))
+        axes.add_patch(
+            Rectangle(
+                (x - 0.47, y - 0.37),
+                0.94,
+                0.55,
+                edgecolor=figures.RULE,
+                lw=0,
+                **look,
+            )
+        )
         axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=9.2)
         axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=8.2)
     for x, head, below in heads:
         axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
-        axes.text(x, -0.85, below, fontsize=7.8, color=figures.QUIET).set_in_layout(False)
+        axes.text(
+            x,
+            -0.85,
+            below,
+            fontsize=7.8,
+            color=figures.QUIET,
+        ).set_in_layout(False)
     right = max(x for _, x, *_ in cells) + 0.5
     axes.set(xlim=(-0.5, right), ylim=(len(rows) - 0.75, -1.5))
     axes.set_axis_off()
@@ -358,22 +441,22 @@ def matrix(rules: dict) -> tuple[Any, str]:
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
     beforehand = [row.column in CLAIMS[row.claim] for row in said.itertuples()]
     said = said[~np.array(beforehand)]
-    place = said["corpus"].map({name: i for i, name in enumerate(CORPORA)})
-    place = place.fillna(said.groupby(["claim", "column"]).cumcount())  # Serrano & Smith's sets
+    columns_of = said["corpus"].map({name: i for i, name in enumerate(CORPORA)})
+    columns_of = columns_of.fillna(said.groupby(["claim", "column"]).cumcount())  # Serrano & Smith's sets
     claims, columns = list(CLAIMS), list(GROUPS)
     drawn: list[Cell] = []
-    told = []
-    for row, x in zip(said.itertuples(), place, strict=True):
+    alt = []
+    for row, x in zip(said.itertuples(), columns_of, strict=True):
         value = number(row.mean, ".2f").replace("0.", ".")
         at = claims.index(row.claim), x + 4.3 * columns.index(row.column)
         drawn.append((*at, value, SIGNS[row.word], SHADES[row.word], 0.25))
-        told.append(f"{CLAIMS[row.claim]['says']} {row.column}, {SETS[row.corpus]}: {row.word}")
+        alt.append(f"{CLAIMS[row.claim]['says']} {row.column}, {SETS[row.corpus]}: {row.word}")
     lines = [
         (f"{i} {claim['says'].rstrip('.')}", figures.COLOURS.get(claim["paper"], figures.INK))
         for i, claim in enumerate(CLAIMS.values(), 1)
     ]
     heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
-    return grid(lines, drawn, heads, 9.6), "; ".join(told)
+    return grid(lines, drawn, heads, 9.6), "; ".join(alt)
 
 
 # ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
@@ -449,7 +532,16 @@ def won(pairs: dict[str, list]) -> dict[str, float]:
 def scores_of(run: Callable[..., Run], score: str = "f1", **fields: Any) -> np.ndarray:
     """F1 of class 1, or AUC, of five trainings of `run(seed, …)`."""
     name = {"f1": "f1_1"}.get(score, score)
-    return np.array([obtain(run(seed, **fields), "auto", traces=False).record[name] for seed in SEEDS[:5]])
+    return np.array(
+        [
+            obtain(
+                run(seed, **fields),
+                "auto",
+                traces=False,
+            ).record[name]
+            for seed in SEEDS[:5]
+        ]
+    )
 
 
 def prices(run: Callable[..., Run]) -> list[np.ndarray]:
@@ -470,13 +562,13 @@ def tests() -> tuple[Any, str]:
     """Ten tests by what the good attention is, an AUC in each cell."""
     rows = told()
     order = list(rows.groupby("measure")["value"].mean().sort_values(ascending=False).index)
-    found = rows.set_index(["measure", "good"])[["value", "least", "most"]]
+    areas_of = rows.set_index(["measure", "good"])[["value", "least", "most"]]
     drawn: list[Cell] = []
     for (y, test), (x, good) in product(enumerate(order), enumerate(KNOWN)):
-        if (test, good) not in found.index:
+        if (test, good) not in areas_of.index:
             drawn.append((y, x, "", "", "", 0))
             continue
-        value, least, most = found.loc[(test, good)]
+        value, least, most = areas_of.loc[(test, good)]
         ends = "" if np.isnan(least) else f"{least:.2f}–{most:.2f}"
         drawn.append((y, x, f"{value:.2f}", ends, figures.QUIET, 0.8 * max(0.0, 2 * value - 1)))
     lines = [(f"Does attention {TESTS[test]}?", figures.INK) for test in order]
@@ -502,14 +594,26 @@ def strata() -> tuple[Any, str]:
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
     marks = dict(zip(CORPORA, "osD^", strict=True))
     sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
-    for (test, encoder), axes in zip(product(STRATUM_TESTS, ("lstm", "average")), panels.flat, strict=True):
+    for (test, encoder), axes in zip(
+        product(STRATUM_TESTS, ("lstm", "average")),
+        panels.flat,
+        strict=True,
+    ):
         axes.axhline(0.5, color=figures.INK, lw=1)
         panel = rows[(rows["test"] == test) & (rows["encoder"] == encoder)]
         for i, (corpus, mark) in enumerate(marks.items()):
-            part = panel[panel["corpus"] == corpus]
-            error = part["value"] - part["low"], part["high"] - part["value"]
-            x = part["stratum"] + 0.12 * (i - 1)
-            axes.errorbar(x, part["value"], error, fmt=f"{mark}-", color=figures.COLOURS[encoder], ms=5, lw=1)
+            line = panel[panel["corpus"] == corpus]
+            error = line["value"] - line["low"], line["high"] - line["value"]
+            x = line["stratum"] + 0.12 * (i - 1)
+            axes.errorbar(
+                x,
+                line["value"],
+                error,
+                fmt=f"{mark}-",
+                color=figures.COLOURS[encoder],
+                ms=5,
+                lw=1,
+            )
     for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
         axes.set_title(title, loc="left")
     for corpus, mark in marks.items():
