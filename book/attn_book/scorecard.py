@@ -233,33 +233,36 @@ def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -
     return table.rename(columns={"mean": "ours"})
 
 
-def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
+def values(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
     """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out. rules:
-    with PLACE and minus. numbers: see `derived.Stored`."""
-    first = looked_up(rules, numbers)
-    for name in ("encoder_ours", "measure_ours"):
-        compared = rules[rules["minus"].str.startswith(name)]
-        changed = compared.assign(**{name: compared["minus"].str.removeprefix(f"{name}=")})
-        second = looked_up(changed, numbers).reindex(first.index)
+    with PLACE and minus. numbers: see `derived.Stored`. by: columns by which a rule finds its numbers."""
+    first = looked_up(rules, numbers, by)
+    compared = rules[rules["minus"] != ""]
+    if len(compared):
+        field = compared["minus"].str.split("=")
+        changed = {
+            name: field.str[1].where(field.str[0] == name, compared[name]) for name in ("encoder_ours", "measure_ours")
+        }
+        second = looked_up(compared.assign(**changed), numbers, by).reindex(first.index)
         first = (first - second).where(first.index.isin(compared["id"], 0), first)
     return first[np.isfinite(first)].rename("value").reset_index()
 
 
-def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
+def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str]) -> pd.Series:
     """By id and seed the value of the place that each rule names; of several bins the mean, weighted by their
     documents."""
     asked = numbers["corpus"].isin(rules["corpus"]) & numbers["measure_ours"].isin(rules["measure_ours"])
-    rows = each_bin(rules).merge(numbers[asked], on=PLACE).dropna(subset="value")
+    rows = each_bin(rules, by).merge(numbers[asked], on=by).dropna(subset="value")
     n = rows["n"].fillna(1.0)
     rows = rows.assign(n=n, value=rows["value"] * n)[n > 0]
     sums = rows.groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
     return (sums["value"] / sums["n"]).astype(float)
 
 
-def each_bin(rules: pd.DataFrame) -> pd.DataFrame:
-    """id and PLACE of rules, one row a bin."""
+def each_bin(rules: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
+    """id and place of rules, one row a bin."""
     bins = rules["bin"].str.split(" ")
-    return rules[["id", *PLACE]].assign(bin=bins).explode("bin")
+    return rules[["id", *by]].assign(bin=bins).explode("bin")
 
 
 def fewest_documents(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
