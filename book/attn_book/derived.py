@@ -4,7 +4,7 @@ each paper's rules (statements, contrasts of guides, read-offs of curves, counts
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise, product, repeat
 
 import numpy as np
 import pandas as pd
@@ -275,32 +275,34 @@ def beside_permuted(
     for model, seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
         if fails[model]:
             continue
-        values = pd.concat([own_and_permuted(test, Run(*model, seed=seed)) for seed in seeds], axis=1)
-        values = values.dropna()  # documents of all seeds
-        own, permuted = (values[name].to_numpy().T for name in ("own", "permuted"))  # (S, D)
-        low, high = crossed_interval(own - permuted)
+        kept = [of_several(Run(*model, seed=seed)) for seed in seeds]
+        shared = sorted(set.intersection(*(set(traces.doc_id) for traces in kept)))
+        kept = [traces.take(pd.Index(traces.doc_id).get_indexer(shared)) for traces in kept]
+        by_own = np.array([test(traces) for traces in kept])  # (S, D)
+        permuted = np.array([over_permutations(*each) for each in zip(kept, repeat(test), seeds, strict=True)])
+        difference = by_own - permuted
+        defined = ~np.isnan(difference).any(axis=0)
+        low, high = crossed_interval(difference[:, defined])
         name = ENCODERS[model[1]].removeprefix("HAN with ").removeprefix("HAN ")
         rows[f"{SETS[model[0]]}, {name}"] = {
             "corpus": model[0],
             "encoder": model[1],
-            "own": own.mean(),
-            "permuted": permuted.mean(),
-            "mean": (own - permuted).mean(),
+            "own": by_own[:, defined].mean(),
+            "permuted": permuted[:, defined].mean(),
+            "mean": difference[:, defined].mean(),
             "low": low,
             "high": high,
-            "n_seeds": len(own),
-            "documents": len(values),
+            "n_seeds": len(kept),
+            "documents": defined.sum(),
         }
     return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)
 
 
-def own_and_permuted(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFrame:
-    """A test's numbers of a run's stored documents of several items, by doc_id: own, permuted (their expectation)."""
+def of_several(run: Run) -> Traces:
+    """A run's stored documents of several items."""
     traces = obtain(run).traces
     assert traces is not None  # asked for
-    traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    permuted = over_permutations(traces, test, run.seed)
-    return pd.DataFrame({"own": test(traces), "permuted": permuted}, index=traces.doc_id)
+    return traces.take(np.flatnonzero(traces.lengths > 1))
 
 
 def measured(name: str, **options) -> pd.DataFrame:
