@@ -4,7 +4,7 @@ each paper's rules (statements, contrasts of guides, read-offs of curves, counts
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import pairwise, product, repeat
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -117,7 +117,7 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     ]
     models = pd.MultiIndex.from_frame(measured.drop_duplicates())
     asked = pd.MultiIndex.from_frame(rules[["corpus", "encoder", "attention"]])
-    notes["absent"] = np.where(asked.isin(models), "no document", None)
+    notes["absent"] = pd.Series("no document", notes.index).where(asked.isin(models))
     return rows, notes
 
 
@@ -153,14 +153,14 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
 
 def of_serrano(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs and the statements made of them."""
-    every = ["any"] * 4
-    rows = index.with_parameters(
-        numbers(
-            *every,
-            parameter="any",
-            family="hierarchical",
-        )
+    rows = numbers(
+        "any",
+        predicted="any",
+        bin="any",
+        parameter="any",
+        family="hierarchical",
     )
+    rows = index.with_parameters(rows)
     plain = in_place(rows[rows["measure"].isin(rules["measure_ours"])])
     return pd.concat([plain, statements(rows)], ignore_index=True), sooner(rules)
 
@@ -275,11 +275,12 @@ def beside_permuted(
     for model, seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
         if fails[model]:
             continue
-        kept = [of_several(Run(*model, seed=seed)) for seed in seeds]
+        kept = [of_several(Run(model[0], model[1], seed=seed)) for seed in seeds]
         shared = sorted(set.intersection(*(set(traces.doc_id) for traces in kept)))
         kept = [traces.take(pd.Index(traces.doc_id).get_indexer(shared)) for traces in kept]
         by_own = np.array([test(traces) for traces in kept])  # (S, D)
-        permuted = np.array([over_permutations(*each) for each in zip(kept, repeat(test), seeds, strict=True)])
+        drawn = zip(kept, seeds, strict=True)
+        permuted = np.array([over_permutations(traces, test, seed) for traces, seed in drawn])
         difference = by_own - permuted
         defined = ~np.isnan(difference).any(axis=0)
         low, high = crossed_interval(difference[:, defined])
