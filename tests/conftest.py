@@ -154,7 +154,6 @@ def archive(tmp_path, monkeypatch):
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """Makes the given results all that the archive holds: stored(*lists of results)."""
-    from attn_book import derived
 
     def hold(*parts):
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
@@ -165,11 +164,9 @@ def stored(tmp_path, monkeypatch):
             made = [rows.tables(result.record, result.numbers) for result in own]
             layers = {layer: pa.concat_tables([table[layer] for table in made]) for layer in made[0]}
             upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in own))
-        derived.searched.cache_clear()
         return list(held.values())
 
-    yield hold
-    derived.searched.cache_clear()
+    return hold
 
 
 @pytest.fixture

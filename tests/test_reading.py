@@ -105,7 +105,6 @@ def test_outputs_of_every_cell_that_trains_are_stored():
 def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch):
     """Of five texts each: a text's search does not depend on the others."""
     monkeypatch.setattr(derived, "per_search", lambda *_: pytest.fail("not in data/measured"))
-    derived.searched.cache_clear()
     stored, rows = derived.searched(corpus), derived.classifiers(corpus)
     few = store.read(store.archive_folder(), rows.set_index("seed")["key"][10]).traces.take(range(0, 100, 20))
     found = beside.per_search(few, search(few)).set_index("doc_id")

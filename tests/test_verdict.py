@@ -167,14 +167,13 @@ def test_numbers_open_by_tap_and_by_key_and_print(tmp_path, chromium):
     "lows, survives",
     [((0.6, 0.7, 0.8), True), ((0.6, 0.5, 0.9), False), ((0.3, 0.2, 0.4), False)],
 )
-def test_what_survives_lies_above_a_coin_with_every_definition(monkeypatch, lows, survives):
+def test_what_survives_lies_above_a_coin_with_every_definition(lows, survives):
     rows = [
         {"measure": "order", "corpus": "sst", "documents": 50, "definition": name, "low": low}
         for name, low in zip(("leverage", "decision", "deletion"), lows, strict=True)
     ]
     others = [row | {"low": 0.1, "documents": 49} for row in rows]  # too few to tell
-    monkeypatch.setattr(verdict, "areas", lambda: pd.DataFrame(rows + others))
-    assert verdict.survivors() == ({("order", "sst")} if survives else set())
+    assert verdict.survivors(pd.DataFrame(rows + others)) == ({("order", "sst")} if survives else set())
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +196,8 @@ def test_areas_are_those_of_the_stored_traces(models, name):
 def test_neighbours_follow_from_the_document_tables(models):
     """What is counted of permuted weights is what the traces give, on the texts that are stored."""
     tables = verdict.tables_of("20news", "lstm", "documents")
-    permuted = verdict.neighbours().query(
-        "corpus == '20news' and test == 'permutation' and kind == 'permuted'"
+    permuted = verdict.of_texts().query(
+        "corpus == '20news' and claim == 'permutation' and kind == 'permuted'"
     )
     assert permuted["documents"].tolist() == [len(tables[0])]
     named = [known.names_the_word(model, model).mean() for model in models]

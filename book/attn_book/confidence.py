@@ -1,6 +1,7 @@
 """Encoders compared at equal confidence: a model that is surer of its texts has states that agree more often."""
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -47,7 +48,17 @@ def matched(corpora: Iterable[str], encoders: Iterable[str], references: Iterabl
         each, texts = at_confidence(corpus, encoder, encoder if mix == "own" else mix)
         for measure, values in zip(MEASURES, each, strict=True):
             rows.append((corpus, encoder, mix, measure, *mean_of(values, texts), len(values), texts))
-    names = ["corpus", "encoder", "mix", "measure", "mean", "low", "high", "n_seeds", "texts"]
+    names = [
+        "corpus",
+        "encoder",
+        "mix",
+        "measure",
+        "mean",
+        "low",
+        "high",
+        "n_seeds",
+        "texts",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -65,7 +76,7 @@ def at_confidence(corpus: str, encoder: str, reference: str) -> tuple[np.ndarray
         tables.append(weighed(own, weight))
         texts.append(enough(weight))
     assert all(table.index.equals(tables[0].index) for table in tables)
-    return np.array([[table[name] for table in tables] for name in MEASURES]), min(texts)
+    return np.stack(tables).transpose(2, 0, 1), min(texts)
 
 
 def enough(weight: pd.Series) -> float:
@@ -73,6 +84,7 @@ def enough(weight: pd.Series) -> float:
     return np.nan_to_num(weight.sum() ** 2 / (weight**2).sum())
 
 
+@cache
 def documents(corpus: str, encoder: str, seed: int) -> pd.DataFrame:
     """p and MEASURES by doc_id."""
     if encoder == DOWNLOADED:
@@ -87,11 +99,10 @@ def weights(texts: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
     """Of texts, so that each bin of confidence has its share in `reference`; a bin without texts is left out, and all
     are NaN where such bins hold more than 1 - COVERED of the reference."""
     bins = bins_of(texts)
-    share = bins_of(reference).value_counts(normalize=True)
-    count = bins.value_counts()
-    covered = share[count > 0].sum()
-    weight = bins.map(share / count).astype(float) / covered
-    return weight if covered >= COVERED else weight * np.nan
+    count, share = (np.bincount(each, minlength=len(EDGES)) for each in (bins, bins_of(reference)))
+    covered = share[count > 0].sum() / share.sum()
+    weight = (share / share.sum())[bins] / count[bins] / covered if covered >= COVERED else np.nan
+    return pd.Series(weight, texts.index)
 
 
 def weighed(texts: pd.DataFrame, weight: pd.Series) -> pd.DataFrame:
@@ -99,11 +110,10 @@ def weighed(texts: pd.DataFrame, weight: pd.Series) -> pd.DataFrame:
     within bins, so that an interval of these means is that of the stratified ones."""
     values = texts[MEASURES]
     means = values.mul(weight, axis=0).sum(skipna=False)
-    within = values - values.groupby(bins_of(texts), observed=True).transform("mean")
+    within = values - values.groupby(bins_of(texts)).transform("mean")
     return within.mul(weight * len(texts), axis=0) + means
 
 
-def bins_of(texts: pd.DataFrame) -> pd.Series:
+def bins_of(texts: pd.DataFrame) -> np.ndarray:
     """The bin of EDGES of each text."""
-    confidence = (texts["p"] - 0.5).abs()
-    return pd.cut(confidence, EDGES, right=False)
+    return np.digitize((texts["p"] - 0.5).abs(), EDGES)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from attn_core import checks
 from attn_core.measures import LEVEL
@@ -33,5 +33,5 @@ def p_of(
     off = mean - line
     half = (mean - low).where(off > 0, high - mean)
     far = np.where(half > 0, off.abs() / half.where(half > 0), np.where(off == 0, 0, np.inf))
-    p = 2 * stats.t.sf(far * stats.t.ppf(1 - LEVEL / 2, free), free)
+    p = 2 * special.stdtr(free, -far * special.stdtrit(free, 1 - LEVEL / 2))
     return pd.Series(p, mean.index).where(half.notna(), 1.0)

@@ -3,16 +3,17 @@ each paper's rules (statements, contrasts of guides, read-offs of curves, counts
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
 
-from attn_book.fasttext import fasttext, in_pairs, newest
+from attn_book.fasttext import in_pairs, newest, of_both
 from attn_book.guides import SOURCES, guides_of
 from attn_book.words import ENCODERS, SETS
-from attn_core.experiments import distance
+from attn_core.errors import AttnError
+from attn_core.experiments.distance import HALVED
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
 from attn_core.measures import HEADLINE_SEEDS, bootstrap_interval, crossed_interval
@@ -39,12 +40,8 @@ PLACE = [
 ]
 """What a number of ours is found by; encoder and attention are empty where it is of a data set."""
 
-NAMED = {
-    "encoder": "encoder_ours",
-    "attention": "attention_ours",
-    "measure": "measure_ours",
-    "statistic": "statistic_ours",
-}
+NAMED = {name.removesuffix("_ours"): name for name in PLACE}
+"""Columns of `index.numbers` -> PLACE."""
 
 SCORES = ("accuracy", "macro_f1", "f1_1")
 """What a weak model has as well as a good one."""
@@ -68,27 +65,38 @@ def five(ask: Callable) -> Callable:
 
 
 def of_runs(rules: pd.DataFrame, ask: Callable = numbers, **where: object) -> pd.DataFrame:
-    """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents)."""
-    rules = rules[~rules["measure_ours"].isin(COUNTED)]
-    # Where no run has a measure or statistic, its rules have no number.
-    measures = set(rules["measure_ours"]) & index.has("measure")
-    statistics = (set(rules["statistic_ours"]) | {"n"}) & index.has("statistic")
-    rows = index.with_parameters(ask(measures, statistics, "any", "any", **where))
-
-    group = ["key", "measure", "predicted", "bin"]
-    counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
-    rows = rows.join(counts.rename("n"), on=group)
-    return in_place(rows)
+    """The numbers of standard runs that rules ask for, `in_place`."""
+    measures = set(rules["measure_ours"]) - {*COUNTED}
+    statistics = set(rules["statistic_ours"]) - {"count"} | {"n"}
+    try:
+        rows = ask(measures, statistics, "any", "any", **where)
+    except AttnError:  # no run has one of these: its rules have no number
+        rows = ask(
+            measures & index.has("measure"),
+            statistics & index.has("statistic"),
+            "any",
+            "any",
+            **where,
+        )
+    return in_place(index.with_parameters(rows))
 
 
 def in_place(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows by the names of `numbers` in the columns PLACE, seed, value, n."""
-    return rows.rename(columns=NAMED)[[*PLACE, "seed", "value", "n"]]
+    """Rows of `numbers` in the columns PLACE, key, seed, value, n (documents, where they are counted)."""
+    group = ["key", "measure", "predicted", "bin"]
+    counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
+    return rows.join(counts.rename("n"), on=group).rename(columns=NAMED)[[*PLACE, "key", "seed", "value", "n"]]
 
 
 def of_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows `in_place` of one value a run: of all classes, without bins and counts of documents."""
-    return in_place(rows.assign(statistic="value", predicted="all", bin="all", n=np.nan))
+    """Rows of one value a run in the columns PLACE, seed, value, n: of all classes, without bins."""
+    rows = rows.assign(
+        statistic="value",
+        predicted="all",
+        bin="all",
+        n=np.nan,
+    ).rename(columns=NAMED)
+    return rows[[*PLACE, "seed", "value", "n"]]
 
 
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
@@ -99,10 +107,17 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     rows = of_runs(rules, partial(newest, numbers), family=["text", "pair"])
     counts = counted(rules, set(rows["corpus"]))
     notes = pd.DataFrame({"mean": counts, "n_seeds": 1.0}).reindex(rules["id"])
-    measured = rows[~rows["measure_ours"].isin(SCORES)]
-    models = set(zip(measured["corpus"], measured["encoder_ours"], measured["attention_ours"], strict=True))
-    asked = zip(rules["corpus"], rules["encoder"], rules["attention"], strict=True)
-    notes["absent"] = ["no document" if model in models else np.nan for model in asked]
+    measured = rows.loc[
+        ~rows["measure_ours"].isin(SCORES),
+        [
+            "corpus",
+            "encoder_ours",
+            "attention_ours",
+        ],
+    ]
+    models = pd.MultiIndex.from_frame(measured.drop_duplicates())
+    asked = pd.MultiIndex.from_frame(rules[["corpus", "encoder", "attention"]])
+    notes["absent"] = pd.Series("no document", notes.index).where(asked.isin(models))
     return rows, notes
 
 
@@ -110,17 +125,21 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     """Counts of Table 1 by rule id, from statistics of a run's data. Vocabulary: of all splits for most sets, of the
     training split for SNLI and CNN, and for bAbI the words of the three tasks (our answers) with four special ids."""
     runs = newest(index.runs, family=["text", "pair"]).drop_duplicates("corpus")
-    records = {record["run"]["corpus"]: record for record in index.records(runs["key"])}
+    records = dict(zip(runs["corpus"], index.records(runs["key"]), strict=True))
     counts = {}
     asked = rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)]
     for rule in asked.itertuples():
         record = records[rule.corpus]
         statistics = record["statistics"]
         if rule.measure == "average_length_tokens":
-            value = count_documents(record, "train")[1]
+            _, value = count_documents(record, "train")
         elif rule.measure != "vocabulary_size":
             label = None if rule.group == "all" else CATALOGUE[rule.corpus].classes.index(rule.group)
-            value = count_documents(record, rule.measure.removesuffix("_size"), label)[0]
+            value, _ = count_documents(
+                record,
+                rule.measure.removesuffix("_size"),
+                label,
+            )
         elif rule.corpus.startswith("babi"):
             value = len(statistics["classes"]) + 4
         else:
@@ -134,9 +153,16 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
 
 def of_serrano(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs and the statements made of them."""
-    plain = rules[~rules["measure_ours"].str.startswith("statement_")]
-    rows = pd.concat([of_runs(plain, family="hierarchical"), statements()], ignore_index=True)
-    return rows, sooner(rules[rules["measure_ours"] == "statement_9"])
+    rows = numbers(
+        "any",
+        predicted="any",
+        bin="any",
+        parameter="any",
+        family="hierarchical",
+    )
+    rows = index.with_parameters(rows)
+    plain = in_place(rows[rows["measure"].isin(rules["measure_ours"])])
+    return pd.concat([plain, statements(rows)], ignore_index=True), sooner(rules)
 
 
 def statements_of(run: Mapping) -> dict[str, float]:
@@ -179,17 +205,20 @@ def statements_of(run: Mapping) -> dict[str, float]:
     }
 
 
-def statements() -> pd.DataFrame:
-    """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `of_runs`."""
+def statements(rows: pd.DataFrame) -> pd.DataFrame:
+    """The numbers that Serrano & Smith's claims speak of, one per run, `of_all`. rows: all numbers of the runs."""
     chosen = index.runs(family="hierarchical")
-    rows = index.with_parameters(numbers("any", "any", bin="any", parameter="any", family="hierarchical"))
-    rows = rows[~rows["statistic"].str.startswith("hist:")]
-    wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
+    summed = rows[(rows["predicted"] == "all") & ~rows["statistic"].str.startswith("hist:")]
+    wide = summed.pivot(
+        index=["measure", "bin", "statistic"],
+        columns="key",
+        values="value",
+    )
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     absent = np.full(len(chosen), np.nan)
     run = defaultdict(lambda: absent, zip(wide.index, wide.to_numpy(), strict=True))
-    statements = statements_of(run).items()
-    return of_all(pd.concat([chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements]))
+    values = {f"statement_{name}": value for name, value in statements_of(run).items()}
+    return of_all(pd.concat([chosen.assign(measure=name, value=value) for name, value in values.items()]))
 
 
 def sooner(rules: pd.DataFrame) -> pd.DataFrame:
@@ -199,9 +228,13 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
     of seed 10, with an interval over documents.
     """
     runs = index.runs(family="hierarchical", seed=SEEDS[0])
-    asked = rules.merge(runs, left_on=["corpus", "encoder_ours"], right_on=["corpus", "encoder"])
+    claims = rules[rules["measure_ours"] == "statement_9"]
     notes: dict[str, dict] = {}
-    for rule in asked.itertuples():
+    for rule in claims.merge(
+        runs,
+        left_on=["corpus", "encoder_ours"],
+        right_on=["corpus", "encoder"],
+    ).itertuples():
         table = store.rows_of(store.archive_folder(), "documents", rule.key)
         if table is None:
             notes[rule.id] = {"absent": "no document"}
@@ -213,15 +246,10 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(notes, orient="index")
 
 
-def note_of(values: np.ndarray, statistic: Callable, **more: float) -> dict[str, float]:
+def note_of(values: np.ndarray, statistic: Callable) -> dict[str, float]:
     """A statistic of documents as a note, with an interval over these."""
     low, high = bootstrap_interval(values, statistic=statistic)
-    return {
-        "mean": float(statistic(values)),
-        "low": low,
-        "high": high,
-        "n_seeds": 1,
-    } | more
+    return {"mean": float(statistic(values)), "low": low, "high": high, "n_seeds": 1}
 
 
 def odds(lead: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -247,39 +275,45 @@ def beside_permuted(
     for model, seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
         if fails[model]:
             continue
-        values = pd.concat([own_and_permuted(test, Run(model[0], model[1], seed=seed)) for seed in seeds], axis=1)
-        values = values.dropna()  # documents of all seeds
-        own = values["own"].to_numpy().T  # (S, D)
-        permuted = values["permuted"].to_numpy().T
-        low, high = crossed_interval(own - permuted)
+        kept = [of_several(Run(model[0], model[1], seed=seed)) for seed in seeds]
+        shared = sorted(set.intersection(*(set(traces.doc_id) for traces in kept)))
+        kept = [traces.take(pd.Index(traces.doc_id).get_indexer(shared)) for traces in kept]
+        by_own = np.array([test(traces) for traces in kept])  # (S, D)
+        drawn = zip(kept, seeds, strict=True)
+        permuted = np.array([over_permutations(traces, test, seed) for traces, seed in drawn])
+        difference = by_own - permuted
+        defined = ~np.isnan(difference).any(axis=0)
+        low, high = crossed_interval(difference[:, defined])
         name = ENCODERS[model[1]].removeprefix("HAN with ").removeprefix("HAN ")
         rows[f"{SETS[model[0]]}, {name}"] = {
             "corpus": model[0],
             "encoder": model[1],
-            "own": own.mean(),
-            "permuted": permuted.mean(),
-            "mean": (own - permuted).mean(),
+            "own": by_own[:, defined].mean(),
+            "permuted": permuted[:, defined].mean(),
+            "mean": difference[:, defined].mean(),
             "low": low,
             "high": high,
-            "n_seeds": len(own),
-            "documents": len(values),
+            "n_seeds": len(kept),
+            "documents": defined.sum(),
         }
     return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)
 
 
-def own_and_permuted(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFrame:
-    """A test's numbers of a run's stored documents of several items, by doc_id: own, permuted (their expectation)."""
+def of_several(run: Run) -> Traces:
+    """A run's stored documents of several items."""
     traces = obtain(run).traces
     assert traces is not None  # asked for
-    traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    permuted = over_permutations(traces, test, run.seed)
-    return pd.DataFrame({"own": test(traces), "permuted": permuted}, index=traces.doc_id)
+    return traces.take(np.flatnonzero(traces.lengths > 1))
 
 
 def measured(name: str, **options) -> pd.DataFrame:
     """A table of data/measured, checked against MANIFEST. options: of pandas.read_csv."""
     packed = "xz" if name.endswith("xz") else None
-    return pd.read_csv(store.read_data(f"measured/{name}"), compression=packed, **options)
+    return pd.read_csv(
+        store.read_data(f"measured/{name}"),
+        compression=packed,
+        **options,
+    )
 
 
 def of_permuted(numbers: list[str]) -> pd.DataFrame:
@@ -300,18 +334,15 @@ GUIDE_DIVERGENCE = 0.001
 GUIDE_JSD = 0.62
 """That adversary's mean JSD: the point of IMDB in the paper's Figure 5; above 0.61 on SST (footnote 8)."""
 
+DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two"}
+"""What bins of Figure 3 ask of documents -> column of `per_instance` or `per_search`."""
+
 
 def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
     """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
     jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
-    return in_pairs(
-        index.runs,
-        corpus=corpora,
-        encoder="lstm",
-        attention=attention,
-        selection=selection,
-        source="archive",
-    )
+    where = {"corpus": corpora, "attention": attention, "selection": selection}
+    return in_pairs(index.runs, encoder="lstm", source="archive", **where)
 
 
 def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
@@ -320,23 +351,35 @@ def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
 
     base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most.
     """
-    where = {"corpus": corpora, "encoder": "lstm", "attention": "tanh", "source": "archive"}
-    bases = index.runs(rounding=1, **where).set_index("key")
+    where = {
+        "corpus": corpora,
+        "encoder": "lstm",
+        "attention": "tanh",
+        "source": "archive",
+    }
+    bases = index.runs(rounding=1, **where).set_index("key")["f1_1"]
     rows = index.runs(divergence="any", **where)
     rows = rows[rows["base"].isin(bases.index)]
-    rows = rows.assign(base_f1=rows["base"].map(bases["f1_1"]).astype(float))
+    rows = rows.assign(base_f1=rows["base"].map(bases).astype(float))
     rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
     rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
-    return rows.sort_values(["corpus", "seed", "divergence"], kind="stable", ignore_index=True)
+    return rows.sort_values(
+        ["corpus", "seed", "divergence"],
+        kind="stable",
+        ignore_index=True,
+    )
 
 
 def best_of(far: pd.DataFrame) -> float:
     """The divergence of the best mean F1 among adversaries with a mean JSD above BEST_FROM; NaN without any. Of the
     divergences that were trained from as many seeds as any, so that a single run is not held against a mean."""
-    seeds = far.groupby("divergence").size()
-    means = far.groupby("divergence")[["jsd", "f1_1"]].mean()[seeds == seeds.max()]
-    f1 = means["f1_1"][means["jsd"] > BEST_FROM]
-    return f1.idxmax() if len(f1) else np.nan
+    means = far.groupby("divergence").agg(
+        jsd=("jsd", "mean"),
+        f1=("f1_1", "mean"),
+        seeds=("jsd", "size"),
+    )
+    means = means[(means["seeds"] == means["seeds"].max()) & (means["jsd"] > BEST_FROM)]
+    return means["f1"].idxmax() if len(means) else np.nan
 
 
 def guided(corpora: Iterable[str]) -> pd.DataFrame:
@@ -344,28 +387,52 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     base_seed (of the model whose weights guide, -1 for none), base (its key), f1 (of class 1), auc; of an adversary
     that guides its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere. Adversaries that guide are
     of models on PPMI vectors or, where none is trained on these yet, on fastText vectors."""
-    where = {"corpus": list(corpora), "encoder": "average", "guide": "any", "words": "any", "source": "archive"}
-    new, old = index.runs(**where).dropna(subset="base_divergence"), fasttext(index.runs, **where)
-    old = old[old["base_divergence"].notna() & ~old["corpus"].isin(new["corpus"])]
-    led = pd.concat([new, old])
+    where = {
+        "corpus": list(corpora),
+        "encoder": "average",
+        "guide": "any",
+        "words": "any",
+        "source": "archive",
+    }
+    new, old = (rows.dropna(subset="base_divergence") for rows in of_both(index.runs, **where))
+    led = pd.concat([new, old[~old["corpus"].isin(new["corpus"])]])
     rows = in_pairs(index.runs, **where)
     rows = pd.concat([rows[rows["base_divergence"].isna()], led], ignore_index=True)
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
     source = rows["guide"].mask(rows["guide"] == "", learned)
     source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
-    rows["source"] = source.mask(rows["words"] != "text", source + ", " + rows["words"])
-    rows["base_seed"] = rows["base_seed"].fillna(-1).astype(int)
-    rows = rows.rename(columns={"f1_1": "f1"})[rows["source"].isin(SOURCES)]
-    guides = index.runs(key=list(led["base"].unique()), variant="any").set_index("key")
-    rows = rows[["corpus", "source", "seed", "base_seed", "base", "vectors", "f1", "auc"]]
-    return rows.join(guides.loc[guides["divergence"].notna(), ["divergence", "epochs_trained", "jsd"]], on="base")
+    source = source.mask(rows["words"] != "text", source + ", " + rows["words"])
+    rows = rows.assign(
+        source=source,
+        base_seed=rows["base_seed"].fillna(-1).astype(int),
+        f1=rows["f1_1"],
+    )
+    rows = rows.loc[
+        source.isin(SOURCES),
+        [
+            "corpus",
+            "source",
+            "seed",
+            "base_seed",
+            "base",
+            "vectors",
+            "f1",
+            "auc",
+        ],
+    ]
+    guides = index.runs(key=list(led["base"].unique()), variant="any").dropna(subset="divergence").set_index("key")
+    return rows.join(guides[["divergence", "epochs_trained", "jsd"]], on="base")
 
 
 def uniform_beside(led: pd.DataFrame) -> pd.DataFrame:
     """f1 and auc by corpus and seed of networks under uniform weights, on the vectors of `led`."""
     kinds = led[["corpus", "vectors"]].drop_duplicates()
-    where = {name: list(kinds[name].unique()) for name in kinds}
-    rows = index.runs(encoder="average", attention="uniform", source="archive", **where).merge(kinds)
+    rows = index.runs(
+        encoder="average",
+        attention="uniform",
+        source="archive",
+        vectors="any",
+    ).merge(kinds)
     return rows.rename(columns={"f1_1": "f1"}).set_index(["corpus", "seed"])[["f1", "auc"]]
 
 
@@ -396,10 +463,10 @@ def as_in_table_3(led: pd.DataFrame) -> pd.DataFrame:
 
 def at_guide_jsd(led: pd.DataFrame) -> dict:
     """F1 of networks that adversaries of one data set guide, read off at GUIDE_JSD on the line between the two nearest
-    on either side, whose own values are low and high; empty where all lie on one side."""
+    on either side, whose own values are low and high; empty where all lie on one side, or one is the paper's own."""
     means = led.groupby("divergence")[["jsd", "f1"]].mean().sort_values("jsd")
     nearer = (means["jsd"] <= GUIDE_JSD).sum()  # so many lie on that side
-    if nearer in (0, len(means)):
+    if GUIDE_DIVERGENCE in means.index or nearer in (0, len(means)):
         return {}
     around = means.iloc[nearer - 1 : nearer + 1]
     read = np.interp(GUIDE_JSD, around["jsd"], around["f1"])
@@ -419,11 +486,11 @@ def seed_tables(corpus: str) -> list[pd.DataFrame]:
     return [table for table in tables if table is not None]
 
 
-@cache
 def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`per_search`) on the traces of the base of seed 10, kept; None without these."""
     folder = store.archive_folder()
-    keys = [key for key in classifiers(corpus).query("seed == @SEEDS[0]")["key"] if store.has_traces(folder, key)]
+    runs = classifiers(corpus)
+    keys = [key for key in runs["key"][runs["seed"] == SEEDS[0]] if store.has_traces(folder, key)]
     if not keys:
         return None
 
@@ -431,80 +498,80 @@ def searched(corpus: str) -> pd.DataFrame | None:
         traces = store.read_traces(folder, keys[0])
         return per_search(traces, search(traces))
 
-    return index.kept(f"searched-{keys[0]}", store.traces_digest(folder, keys[0]), search_now)
+    return index.kept(
+        f"searched-{keys[0]}",
+        store.traces_digest(folder, keys[0]),
+        search_now,
+    )
 
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    runs = newest(index.runs, corpus=list(rules["corpus"].unique()), family="text", source="archive")
+    runs = newest(
+        index.runs,
+        corpus=list(rules["corpus"].unique()),
+        family="text",
+        source="archive",
+    )
     corpora = list(runs["corpus"].unique())
+    rules = rules[rules["corpus"].isin(corpora)]
     networks = guided(corpora)
     scores = once_a_seed(networks)
     curves = adversaries(corpora)
-    tables = [of_classifiers(corpora), of_guides(scores)]
-    notes: dict[str, dict] = {}
-    for corpus in corpora:
-        asked = rules[rules["corpus"] == corpus]
-        curve = curves[curves["corpus"] == corpus]
-        tables += [of_best(corpus, curve), of_curves(corpus, curve, asked["measure_ours"])]
-        notes |= over_documents(corpus, asked[asked["measure_ours"].isin(DOCUMENTS)])
-    rows = pd.concat(tables).dropna(subset="value").fillna({"selection": "dev"})
-    rows = of_all(rows.assign(encoder="", attention=""))
+    base, uniform, *at_test = (
+        of_seeds(classifiers(corpora, attention, selection))
+        for selection, attention in product(("dev", "test"), ("tanh", "uniform"))
+    )
+    searches = {corpus: table for corpus in corpora if (table := searched(corpus)) is not None}
 
-    guides = {source: guides_of(led) for source, led in scores.groupby(["corpus", "source"])}
-    led = networks[networks["source"] == "adversary"]
-    for rule in rules[rules["corpus"].isin(corpora)].itertuples():
-        notes[rule.id] = noted(rule, rows, guides, led) | notes.get(rule.id, {})
-    return rows, pd.DataFrame.from_dict(notes, orient="index")
-
-
-def named_rows(values: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Series of numbers by measure, one below the other: measure, their index, value."""
-    return pd.concat(values, names=["measure"]).rename("value").reset_index()
+    values = gaps_of(base, uniform) | of_guides(scores, base) | of_best(curves)
+    values |= {"jsd_seeds": base["jsd"], "tvd_halved_seeds": HALVED * base["tvd"]}
+    values |= {"jsd_uniform": uniform["jsd"], "tvd_halved_uniform": HALVED * uniform["tvd"]}
+    values |= of_curves(curves, base, uniform, searches, rules["measure_ours"])
+    rows = pd.concat([named_rows(values, "dev"), named_rows(gaps_of(*at_test), "test")])
+    rows = of_all(rows.dropna(subset="value").assign(encoder="", attention=""))
+    notes = of_models(rules, rows, scores, networks[networks["source"] == "adversary"])
+    return rows, pd.DataFrame.from_dict(notes | of_documents(rules, searches), orient="index")
 
 
-def of_classifiers(corpora: list[str]) -> pd.DataFrame:
-    """F1 of base and uniform model, their gap, what IMDB's gap is larger by, and how far each model lies from the base
-    of seed 10; TVD halved. Columns corpus, seed, value, selection, measure."""
-    tables = []
-    for chosen in ("dev", "test"):
-        base = classifiers(corpora, "tanh", chosen).set_index(["corpus", "seed"])
-        uniform = classifiers(corpora, "uniform", chosen).set_index(["corpus", "seed"])
-        gap = base["f1_1"] - uniform["f1_1"]
-        values = {"f1_base": base["f1_1"], "f1_uniform": uniform["f1_1"], "f1_gap": gap}
-        if "imdb" in gap:
-            values["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
-        for name, rows in {"seeds": base, "uniform": uniform}.items() if chosen == "dev" else ():
-            values |= {
-                f"jsd_{name}": rows["jsd"],
-                f"tvd_halved_{name}": distance.HALVED * rows["tvd"],
-            }
-        tables.append(named_rows(values).assign(selection=chosen))
-    return pd.concat(tables)
+def of_seeds(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of runs by corpus and seed."""
+    return rows.set_index(["corpus", "seed"])
 
 
-def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
-    """F1 of the networks guided by each source, and of the base minus that of the network it guides: corpus, seed,
-    measure, value. scores: of `guided_scores`."""
-    base = classifiers(list(scores["corpus"].unique()))
-    f1 = base.set_index(["corpus", "seed"])["f1_1"]
-    networks = scores.join(f1, on=["corpus", "base_seed"]).set_index(["corpus", "seed"])
-    by_source = {f"f1_guided_{source}": rows["f1"] for source, rows in networks.groupby("source")}
-    own = networks[networks["source"] == "own"]
-    return named_rows(by_source | {"f1_base_minus_guided": own["f1_1"] - own["f1"]})
+def named_rows(values: Mapping[str, pd.Series], selection: str) -> pd.DataFrame:
+    """Numbers by corpus and seed, measure -> series, one below the other: measure, corpus, seed, value, selection."""
+    return pd.concat(values, names=["measure"]).rename("value").reset_index().assign(selection=selection)
 
 
-def of_best(corpus: str, curve: pd.DataFrame) -> pd.DataFrame:
-    """The adversary of the paper's Table 4, see `best_of`, one row a seed and measure: its F1, JSD and TVD (halved),
-    and by how much its base's F1 is higher. Columns corpus, seed, measure, value. curve: of `adversaries`."""
-    best = curve[curve["divergence"] == best_of(curve)].set_index("seed")
-    values = {
-        "f1_of_best_adversary": best["f1_1"],
-        "jsd_of_best_adversary": best["jsd"],
-        "tvd_halved_of_best_adversary": distance.HALVED * best["tvd"],
-        "f1_of_adversary": best["base_f1"] - best["f1_1"],
+def gaps_of(base: pd.DataFrame, uniform: pd.DataFrame) -> dict[str, pd.Series]:
+    """F1 of base and uniform model, their gap, and what IMDB's gap is larger by, by corpus and seed."""
+    gap = base["f1_1"] - uniform["f1_1"]
+    values = {"f1_base": base["f1_1"], "f1_uniform": uniform["f1_1"], "f1_gap": gap}
+    if "imdb" in gap:
+        values["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
+    return values
+
+
+def of_guides(scores: pd.DataFrame, base: pd.DataFrame) -> dict[str, pd.Series]:
+    """F1 of the networks guided by each source, and of the base minus that of the network it guides, by corpus and
+    seed. scores: of `guided_scores`; base: of `classifiers`."""
+    values = {f"f1_guided_{source}": of_seeds(led)["f1"] for source, led in scores.groupby("source")}
+    led = of_seeds(scores[scores["source"] == "own"].join(base["f1_1"], on=["corpus", "base_seed"]))
+    return values | {"f1_base_minus_guided": led["f1_1"] - led["f1"]}
+
+
+def of_best(curves: pd.DataFrame) -> dict[str, pd.Series]:
+    """The adversary of the paper's Table 4, see `best_of`: its F1, JSD and TVD (halved), and by how much its base's F1
+    is higher, by corpus and seed. curves: of `adversaries`."""
+    best = {corpus: best_of(curve) for corpus, curve in curves.groupby("corpus")}
+    rows = of_seeds(curves[curves["divergence"] == curves["corpus"].map(best)])
+    return {
+        "f1_of_best_adversary": rows["f1_1"],
+        "jsd_of_best_adversary": rows["jsd"],
+        "tvd_halved_of_best_adversary": HALVED * rows["tvd"],
+        "f1_of_adversary": rows["base_f1"] - rows["f1_1"],
     }
-    return named_rows(values).assign(corpus=corpus)
 
 
 def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
@@ -520,73 +587,73 @@ def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
-def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.DataFrame:
-    """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points.
-    curve: of `adversaries`. asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
-    tvd_of_seeds = classifiers(corpus)["tvd"].mean()
-    models = {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
-    rows = []
-    for seed, points in curve.groupby("seed", sort=False):
-        line = points["jsd"], points["tvd"]
-        places = {name: name.removeprefix("curve_at_") for name in asked if name.startswith("curve_at_")}
-        read = {name: tvd_at(*line, float(at)) for name, at in places.items()}
-        for name, table in models.items():
-            if table is not None:
-                point = table[["jsd", "tvd"]].mean()
-                read[f"{name}_off_curve"] = point["tvd"] - tvd_at(*line, point["jsd"])
-        away = points["tvd"][points["divergence"] > 0]
-        read["seeds_off_curve"] = tvd_of_seeds - away.head(1).mean()  # the least divergence; NaN where there is none
-        rows += [(name, seed, distance.HALVED * value) for name, value in read.items()]
-    return pd.DataFrame(rows, columns=["measure", "seed", "value"]).assign(corpus=corpus)
+def of_curves(
+    curves: pd.DataFrame,
+    base: pd.DataFrame,
+    uniform: pd.DataFrame,
+    searches: Mapping[str, pd.DataFrame],
+    asked: Iterable[str],
+) -> dict[str, pd.Series]:
+    """What bands ask of each seed's curve, by corpus and seed; TVD halved, on straight lines between points. curves: of
+    `adversaries`; base, uniform: of `classifiers`; searches: of `searched`; asked: measures of the rules, such as
+    curve_at_0.3 (at this JSD)."""
+    points = {"uniform": uniform.groupby("corpus")[["jsd", "tvd"]].mean()}
+    if searches:
+        points["search"] = pd.concat(searches, names=["corpus"]).groupby("corpus")[["jsd", "tvd"]].mean()
+    of_base = base["tvd"].groupby("corpus").mean()
+    values: dict[str, dict] = defaultdict(dict)
+    for model, curve in curves.groupby(["corpus", "seed"], sort=False):
+        line = curve["jsd"], curve["tvd"]
+        for name in asked:
+            if name.startswith("curve_at_"):
+                values[name][model] = tvd_at(*line, float(name.removeprefix("curve_at_")))
+        for name, means in points.items():
+            if model[0] in means.index:
+                jsd, tvd = means.loc[model[0]]
+                values[f"{name}_off_curve"][model] = tvd - tvd_at(*line, jsd)
+        least = curve["tvd"][curve["divergence"] > 0].head(1).mean()  # NaN where there is none
+        values["seeds_off_curve"][model] = of_base.get(model[0], np.nan) - least
+    return {name: HALVED * pd.Series(read).rename_axis(["corpus", "seed"]) for name, read in values.items()}
 
 
-def noted(rule, rows: pd.DataFrame, guides: Mapping, led: pd.DataFrame) -> dict:
-    """What a rule wants besides its numbers, see NOTES. guides: models by data set and source of the weights; led:
-    networks that adversaries guide, of `guided`."""
-    name = rule.measure_ours
-    values = rows["value"][(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]
-    models = guides.get((rule.corpus, name.removeprefix("f1_guided_")), len(values))
-    note = {"guides": models}
-    if rule.kind != "number":
-        return note
-    # Uniform weights are the same whatever the seed, seeds guided by one model are one draw of its weights.
-    if len(values) and (name == "jsd_uniform" or models < len(values)):
-        note |= {"mean": values.mean(), "n_seeds": models}
-    led = led[led["corpus"] == rule.corpus]
-    if name == "f1_guided_adversary" and not (led["divergence"] == GUIDE_DIVERGENCE).any():
-        note |= at_guide_jsd(led)
-    return note
-
-
-DOCUMENTS = {
-    "jsd_of_seeds": "median",
-    "jsd_of_search": "two",
-    "tvd_halved_of_search": "tvd",
-}
-"""What is asked of documents -> column of `per_instance` or `per_search`; Figure 5 takes the JSD."""
-
-
-def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
-    """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents."""
-    seeds = seed_tables(corpus)
-    tables = {
-        "seeds": per_instance(seeds) if seeds else None,
-        "search": searched(corpus),
-    }
+def of_models(rules: pd.DataFrame, rows: pd.DataFrame, scores: pd.DataFrame, led: pd.DataFrame) -> dict[str, dict]:
+    """Notes of rules on what is one draw whatever the seed: networks that few models guide, uniform weights. rows:
+    numbers; scores: of `guided_scores`; led: networks that adversaries guide, of `guided`."""
+    models = scores.groupby(["corpus", "source"])[["base_seed", "seed"]].apply(guides_of)
     notes = {}
-    for rule in rules.itertuples():
-        compared = rule.measure_ours.rpartition("_")[2]
-        if tables[compared] is None:
+    for rule in rules[rules["measure_ours"].str.contains("f1_guided|jsd_uniform")].itertuples():
+        source = rule.measure_ours.removeprefix("f1_guided_")
+        values = rows["value"][(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == rule.measure_ours)]
+        count = models.get((rule.corpus, source), len(values))
+        note = {"guides": count}
+        if rule.kind == "number" and len(values) and (count < len(values) or "guided" not in rule.measure_ours):
+            note |= {"mean": values.mean(), "n_seeds": count}
+        if rule.kind == "number" and rule.measure_ours == "f1_guided_adversary":
+            note |= at_guide_jsd(led[led["corpus"] == rule.corpus])
+        notes[rule.id] = note
+    return notes
+
+
+def of_documents(rules: pd.DataFrame, searches: Mapping[str, pd.DataFrame]) -> dict[str, dict]:
+    """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents.
+    searches: of `searched`."""
+    seeds = {corpus: seed_tables(corpus) for corpus in rules["corpus"].unique()}
+    over_seeds = {corpus: per_instance(tables) for corpus, tables in seeds.items() if tables}
+    notes = {}
+    for rule in rules[rules["measure_ours"].str.contains("_of_se")].itertuples():
+        of_search = rule.measure_ours.endswith("search")
+        tables = searches if of_search else over_seeds
+        if rule.corpus not in tables:
             continue
         in_bins = rule.item != "Figure 5"
-        middle: Callable = np.median if in_bins else np.mean
-        column = DOCUMENTS[rule.measure_ours] if in_bins else rule.measure_ours.partition("_")[0]
-        values = in_group(tables[compared], rule)[column].dropna().to_numpy(np.float64)
+        column = DOCUMENTS[rule.measure_ours] if in_bins else rule.measure_ours[:3]
+        values = in_group(tables[rule.corpus], rule)[column].dropna().to_numpy(np.float64)
         if column == "tvd":
-            values = distance.HALVED * values
+            values = HALVED * values
         if len(values):
-            notes[rule.id] = note_of(values, middle, documents=len(values) if in_bins else np.nan)
-            notes[rule.id] |= {"n_seeds": len(seeds)} if compared == "seeds" else {}
+            note = note_of(values, np.median if in_bins else np.mean)
+            note["documents"] = len(values) if in_bins else np.nan
+            notes[rule.id] = note if of_search else note | {"n_seeds": len(seeds[rule.corpus])}
     return notes
 
 

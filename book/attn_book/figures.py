@@ -1,4 +1,5 @@
-"""The look of the book's figures, and what several pages draw.
+"""The look of the book's figures, and what several pages draw. Seaborn, which takes a second to load, is imported where
+it is used.
 
 A figure is inline SVG between its message as title and a caption. At 4.8 inches, 9.6 points are 10 px on a phone and
 19 px on a desk.
@@ -14,7 +15,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -92,6 +92,8 @@ def points(
 ) -> None:
     """`seaborn.pointplot` of means and intervals over seeds, rows of `index.over_seeds`: one line a value of the column
     `line`, a colour a value of `hue`; open for fewer than HEADLINE_SEEDS, or without interval."""
+    import seaborn as sns
+
     sns.pointplot(
         rows.melt([line, hue], ["low", "mean", "high"]),
         x="value",
@@ -154,6 +156,8 @@ def boxes(ax: Axes, rows: pd.DataFrame, y: Sequence[float], colours: str | Seque
 def dots(ax: Axes, rows: pd.DataFrame) -> list[str]:
     """One line a data set, largest BiLSTM first, * if it is not the papers' own, one dot an encoder of
     `index.over_seeds`, their names above. Returns the sets."""
+    import seaborn as sns
+
     first = rows[rows["encoder"] == "lstm"].sort_values("mean", ascending=False).set_index("corpus")
     named = {name: SETS[name] + "*" * (kind != "same") for name, kind in first["data"].items()}
     rows = rows.replace({"corpus": named, "encoder": ENCODERS})
@@ -201,6 +205,8 @@ def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") ->
 def toy_bars(ax: Axes, toy: pd.DataFrame, answer: dict, colour: str = COLOURS["lstm"]) -> None:
     """The words of `read_sentence`: weights as bars, contributions, and the output as arithmetic. colour: grey where
     the weights are not the model's own."""
+    import seaborn as sns
+
     sns.barplot(
         toy,
         x=toy.index,

@@ -17,10 +17,10 @@ from attn_book.corrected import holm, p_of
 from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
 from attn_book.fasttext import newest
 from attn_core.errors import AttnError
-from attn_core.measures import INTERVAL_SEEDS, LEVEL
+from attn_core.measures import HEADLINE_SEEDS, INTERVAL_SEEDS, LEVEL
 from attn_lab.data.catalogue import CATALOGUE, WIEGREFFE
 from attn_lab.runs.baselines import weak
-from attn_lab.runs.index import HEADLINE_SEEDS, over_seeds, runs, side
+from attn_lab.runs.index import over_seeds, runs
 from attn_lab.runs.store import read_data, reported_folder
 
 FINAL_RUN = "2019-05-15"
@@ -66,8 +66,7 @@ ROUNDING = 1e-9
 
 @cache
 def _table(name: str) -> pd.DataFrame:
-    files = sorted(reported_folder().glob("*.csv*"))
-    paths = {path.name.partition(".")[0]: path.name for path in files}
+    paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
@@ -81,19 +80,16 @@ def _table(name: str) -> pd.DataFrame:
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # Some tables spell data sets Wiegreffe & Pinter's way, whoever's numbers they hold.
-        table["corpus"] = [
-            ours.get((paper, dataset), ours.get((WIEGREFFE, dataset), dataset))
-            for paper, dataset in zip(table["paper"], table["dataset"], strict=True)
-        ]
+        spelled = zip(table["paper"], table["dataset"], strict=True)
+        table["corpus"] = [ours.get(pair, ours.get((WIEGREFFE, pair[1]), pair[1])) for pair in spelled]
     return table
 
 
 def reported(table: str, **where: object) -> pd.DataFrame:
     """Rows of a reported table by values of its columns: reported('jain_table2_kendall_tau', corpus='sst')."""
     rows = _table(table)
-    for column, value in where.items():
-        rows = rows[rows[column] == value]
-    return rows.copy()
+    chosen = (rows[list(where)] == list(where.values())).all(axis=1)
+    return rows[chosen].copy()
 
 
 def scorecard(paper: str | None = None) -> pd.DataFrame:
@@ -105,12 +101,9 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
-    rules = reported("tolerances") if paper is None else reported("tolerances", paper=paper)
-    parts = []
-    for name, part in rules.groupby("paper", sort=False):
-        stored, family = STORED[name]
-        parts.append(judged(part, stored(part), family))
-    rows = pd.concat(parts, ignore_index=True)
+    rules = reported("tolerances", **{} if paper is None else {"paper": paper})
+    papers = [judged(of_paper, *STORED[name]) for name, of_paper in rules.groupby("paper", sort=False)]
+    rows = pd.concat(papers, ignore_index=True)
     return rows.assign(null_prediction=guessed(rows))
 
 
@@ -125,76 +118,34 @@ def guessed(rows: pd.DataFrame) -> pd.Series:
     return elsewhere / count.where(count > 0)
 
 
-def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.DataFrame:
-    """The rules of one paper with our value, its interval, and the verdict. stored: its numbers and notes."""
-    numbers, notes = stored
+def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family: str | list[str]) -> pd.DataFrame:
+    """The rules of one paper with our value, its interval, and the verdict. stored, family: of STORED."""
+    numbers, notes = stored(rules)
     notes = notes.reindex(index=rules["id"], columns=NOTES)
     of_model = rules["encoder_ours"] != ""
     asked = rules.assign(attention_ours=rules["attention"].where(of_model, "").fillna(""))
     models = newest(runs, family=family)
     data = models.groupby("corpus")[["data", "n_train"]].last()
-    table = rules.set_index("id")
-    table = table.join(intervals(asked, numbers, notes)).join(data, on="corpus")
+    table = asked.set_index("id").join(intervals(asked, numbers, notes)).join(data, on="corpus")
     table["reported"] = table["reference"]
 
-    table["unjudged"] = unjudged(table, asked, numbers, notes, models)
+    table["unjudged"] = unjudged(
+        table,
+        fewest_documents(asked, numbers),
+        notes,
+        models,
+    )
     absent = table["ours"].isna() | table["data"].isna()
     table.loc[absent, ["ours", "low", "high", "n_train"]] = np.nan
     table.loc[absent, "n_seeds"] = 0
     table.loc[absent, "data"] = "absent"
     table["verdict"] = np.where(table["unjudged"] == "", verdicts(table), "unjudged")
     table.loc[chance_among_sets(table), "verdict"] = "undecided"
-    return table.reset_index().astype({"n_seeds": int, "n_train": "Int64"})
+    table = table.drop(columns="attention_ours").reset_index()
+    return table.astype({"n_seeds": int, "n_train": "Int64"})
 
 
-def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
-    """By rule id: ours, low, high, n_seeds, as noted or over seeds."""
-    names = ["mean", "low", "high", "n_seeds"]
-    seeds = over_seeds(values(asked, numbers), "id").set_index("id")
-    seeds = seeds.reindex(asked["id"])[names]
-    noted = notes["n_seeds"].notna()
-    table = notes[names].astype(float).where(noted, seeds)
-    return table.rename(columns={"mean": "ours"})
-
-
-def unjudged(
-    table: pd.DataFrame,
-    asked: pd.DataFrame,
-    numbers: pd.DataFrame,
-    notes: pd.DataFrame,
-    models: pd.DataFrame,
-) -> pd.Series:
-    """Why each rule has no verdict, '' where it has one. models: runs of the paper's families."""
-    threshold = table["side"] != ""
-    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
-    no_interval = table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
-    documents = fewest_documents(asked, numbers).fillna(notes["documents"].astype(float))
-    documents = documents.fillna(table["corpus"].map(models.groupby("corpus")["n_test"].min()))
-
-    # Of several reasons the last one stays.
-    why = pd.Series("", index=table.index)
-    why[threshold & (seeds < HEADLINE_SEEDS)] = "few seeds"
-    why[~threshold & no_interval & (seeds < INTERVAL_SEEDS)] = "few seeds"
-    why[~threshold & table["tolerance"].isna()] = "by its gap"
-    why[unable(asked, models)] = "weak model"
-    why[documents < np.where(threshold, FEWEST, FEWEST_IN_BIN)] = "few documents"
-    absent = notes["absent"].astype(object).fillna("no run")
-    why = why.mask(table["ours"].isna(), absent)
-    return why.mask(table["data"].isna(), "no run")
-
-
-def unable(rules: pd.DataFrame, models: pd.DataFrame) -> list[bool]:
-    """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
-    bad = set()
-    for attention, runs_of_it in models.groupby("attention"):
-        fails = weak(runs_of_it)
-        bad |= {(corpus, encoder, attention) for corpus, encoder in fails.index[fails]}
-    fails = []
-    for rule in rules.itertuples():
-        encoders = {rule.encoder_ours, rule.minus.removeprefix("encoder_ours=")}
-        compared = {(rule.corpus, encoder, rule.attention) for encoder in encoders}
-        fails.append(rule.measure_ours not in SCORES and not bad.isdisjoint(compared))
-    return fails
+# ---- the verdict of a row --------------------------------------------------------------------------------------------
 
 
 def verdicts(rows: pd.DataFrame) -> np.ndarray:
@@ -207,66 +158,118 @@ def verdicts(rows: pd.DataFrame) -> np.ndarray:
     """
     low = rows["low"].fillna(rows["ours"])
     high = rows["high"].fillna(rows["ours"])
-    reach = rows["tolerance"] + ROUNDING
-    least = rows["reported"] - reach
-    most = rows["reported"] + reach
-    lies = side(rows, rows["reported"], fewest=0)  # of a threshold: above, below, around
-    opposite = rows["side"].map({"above": "below", "below": "above"})
-
-    holds = (lies == rows["side"]) | ((low >= least) & (high <= most))
-    differs = (lies == opposite) | (low > most) | (high < least)
+    least = rows["reported"] - rows["tolerance"] - ROUNDING
+    most = rows["reported"] + rows["tolerance"] + ROUNDING
+    within = (low >= least) & (high <= most)
+    outside = (low > most) | (high < least)
+    above = rows["low"] > rows["reported"]
+    below = rows["high"] < rows["reported"]
+    holds = within | (above & (rows["side"] == "above")) | (below & (rows["side"] == "below"))
+    differs = outside | (above & (rows["side"] == "below")) | (below & (rows["side"] == "above"))
     return np.select([holds, differs], ["holds", "differs"], "undecided")
 
 
 def chance_among_sets(rows: pd.DataFrame) -> pd.Series:
     """Of which claims the interval lies on one side, but not after Holm's correction over the claim's data sets."""
-    p = p_of(rows["ours"], rows["low"], rows["high"], rows["n_seeds"], rows["reference"])
-    asked = p[(rows["side"] != "") & (rows["unjudged"] == "")]
-    corrected = asked.groupby([rows[name] for name in CLAIMED], dropna=False).transform(
-        lambda each: holm(each.to_numpy())
+    p = p_of(
+        rows["ours"],
+        rows["low"],
+        rows["high"],
+        rows["n_seeds"],
+        rows["reference"],
     )
+    asked = p[(rows["side"] != "") & (rows["unjudged"] == "")]
+    sets = asked.groupby([rows[name] for name in CLAIMED], dropna=False)
+    corrected = sets.transform(lambda each: holm(each.to_numpy()))
     return ((asked < LEVEL) & (corrected >= LEVEL)).reindex(rows.index, fill_value=False)
 
 
-def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
+def unjudged(table: pd.DataFrame, fewest: pd.Series, notes: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
+    """Why each rule has no verdict, '' where it has one. fewest: of `fewest_documents`; models: runs of the paper's
+    families."""
+    threshold = table["side"] != ""
+    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
+    no_interval = table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
+    test_sizes = table["corpus"].map(models.groupby("corpus")["n_test"].min())
+    documents = fewest.fillna(notes["documents"].astype(float)).fillna(test_sizes)
+
+    # Of several reasons the last one stays.
+    why = pd.Series("", index=table.index)
+    why[threshold & (seeds < HEADLINE_SEEDS)] = "few seeds"
+    why[~threshold & no_interval & (seeds < INTERVAL_SEEDS)] = "few seeds"
+    why[~threshold & table["tolerance"].isna()] = "by its gap"
+    why[unable(table, models)] = "weak model"
+    why[documents < np.where(threshold, FEWEST, FEWEST_IN_BIN)] = "few documents"
+    absent = notes["absent"].astype(object).fillna("no run")
+    why = why.mask(table["ours"].isna(), absent)
+    return why.mask(table["data"].isna(), "no run")
+
+
+def unable(rules: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
+    """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
+    by_attention = {attention: weak(rows) for attention, rows in models.groupby("attention")}
+    bad = {(attention, *model) for attention, fails in by_attention.items() for model in fails.index[fails]}
+    of_attention = ~rules["measure_ours"].isin(SCORES)
+    taken_off = rules["minus"].str.removeprefix("encoder_ours=")
+    compared = zip(
+        rules["attention"],
+        rules["corpus"],
+        rules["encoder_ours"],
+        taken_off,
+        strict=True,
+    )
+    fails = [not bad.isdisjoint({(*place, ours), (*place, second)}) for *place, ours, second in compared]
+    return of_attention & np.array(fails, bool)
+
+
+# ---- our number of a row ---------------------------------------------------------------------------------------------
+
+
+def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
+    """By rule id: ours, low, high, n_seeds, as noted or over seeds."""
+    names = ["mean", "low", "high", "n_seeds"]
+    seeds = over_seeds(values(asked, numbers), "id").set_index("id").reindex(asked["id"])
+    table = notes[names].astype(float).where(notes["n_seeds"].notna(), seeds[names])
+    return table.rename(columns={"mean": "ours"})
+
+
+def values(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
     """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out. rules:
-    with PLACE and minus. numbers: see `derived.Stored`."""
-    found = looked_up(rules, numbers)
+    with PLACE and minus. numbers: see `derived.Stored`. by: columns by which a rule finds its numbers."""
+    first = looked_up(rules, numbers, by)
     compared = rules[rules["minus"] != ""]
     if len(compared):
-        field = compared["minus"].str.partition("=")
-        second = compared.copy()
-        for name in ("encoder_ours", "measure_ours"):
-            second[name] = field[2].where(field[0] == name, compared[name])
-        pairs = found.merge(looked_up(second, numbers), on=["id", "seed"], suffixes=("", "_second"))
-        pairs["value"] -= pairs["value_second"]
-        single = found[~found["id"].isin(compared["id"])]
-        found = pd.concat([single, pairs[["id", "seed", "value"]]])
-    return found[np.isfinite(found["value"].astype(float))]
+        field = compared["minus"].str.split("=")
+        changed = {
+            name: field.str[1].where(field.str[0] == name, compared[name]) for name in ("encoder_ours", "measure_ours")
+        }
+        second = looked_up(compared.assign(**changed), numbers, by).reindex(first.index)
+        first = (first - second).where(first.index.isin(compared["id"], 0), first)
+    return first[np.isfinite(first)].rename("value").reset_index()
 
 
-def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
-    """id, seed, value of the place that each rule names; of several bins the mean, weighted by their documents."""
-    rows = each_bin(rules).merge(numbers, on=PLACE).dropna(subset="value")
-    rows["n"] = rows["n"].fillna(1.0)
-    rows = rows[rows["n"] > 0]
-    rows["value"] *= rows["n"]
+def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str]) -> pd.Series:
+    """By id and seed the value of the place that each rule names; of several bins the mean, weighted by their
+    documents."""
+    asked = numbers["corpus"].isin(rules["corpus"]) & numbers["measure_ours"].isin(rules["measure_ours"])
+    rows = each_bin(rules, by).merge(numbers[asked], on=by).dropna(subset="value")
+    n = rows["n"].fillna(1.0)
+    rows = rows.assign(n=n, value=rows["value"] * n)[n > 0]
     sums = rows.groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
-    sums["value"] /= sums["n"]
-    return sums["value"].reset_index()
+    return (sums["value"] / sums["n"]).astype(float)
 
 
-def each_bin(rules: pd.DataFrame) -> pd.DataFrame:
-    """id and PLACE of rules, one row a bin."""
+def each_bin(rules: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
+    """id and place of rules, one row a bin."""
     bins = rules["bin"].str.split(" ")
-    return rules[["id", *PLACE]].assign(bin=bins).explode("bin")
+    return rules[["id", *by]].assign(bin=bins).explode("bin")
 
 
 def fewest_documents(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
     """Documents of a rule's class and bin in the seed that has the fewest, 0 in one without any; NaN without a bin."""
+    counts = numbers[numbers["statistic_ours"] == "n"]
     binned = rules[rules["bin"] != "all"].assign(statistic_ours="n")
-    counts = each_bin(binned).merge(numbers, on=PLACE)
     # A seed that has no document in a bin has no row there: every seed of the model counts, with 0.
-    seeds = binned.assign(predicted="all", bin="all").merge(numbers, on=PLACE).assign(n=0)
-    counts = pd.concat([counts, seeds]).groupby(["id", "seed"])["n"].sum()
-    return counts.groupby("id").min().reindex(rules["id"])
+    whole = binned.assign(predicted="all", bin="all").merge(counts, on=PLACE).assign(n=0)
+    counted = pd.concat([each_bin(binned).merge(counts, on=PLACE), whole])
+    return counted.groupby(["id", "seed"])["n"].sum().groupby("id").min().reindex(rules["id"])

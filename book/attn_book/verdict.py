@@ -5,17 +5,17 @@ from functools import cache, partial
 from itertools import product
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import yaml
 from IPython.display import HTML
+from matplotlib.patches import Rectangle
 
 from attn_book import derived, figures, page
-from attn_book.corrected import holm
+from attn_book.corrected import holm, p_of
 from attn_book.derived import measured
 from attn_book.fasttext import in_pairs
-from attn_book.scorecard import FEWEST, p_of, scorecard
+from attn_book.scorecard import FEWEST, scorecard
 from attn_book.words import SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
@@ -38,6 +38,18 @@ CLAIMS = _FILE["claims"]
 CORPORA = ("sst", "agnews", "20news", "imdb")
 """Data sets of two classes with deletions, of which five seeds keep the same documents."""
 
+OWN = {
+    "corpus": list(CORPORA),
+    "encoder": "lstm",
+    "attention": "tanh",
+    "seed": SEEDS[:5],
+    "source": "archive",
+}
+"""The models of the verdict."""
+
+TASKS = ("babi_1", "babi_2")
+"""Questions about a story: judged by accuracy where the controls are by F1."""
+
 PLANTED = {
     "evidence": 1,
     "longest": 60,
@@ -47,6 +59,9 @@ PLANTED = {
     "shortest": 30,
 }
 """Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
+
+ASKED = {"1a": "outdone", "3a": "top item", "4b": "order"}
+"""Serrano & Smith's statements, as the scorecard judges them."""
 
 
 def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: Any) -> Run:
@@ -63,69 +78,32 @@ def made(corpus: str, options: dict, seed: int, encoder: str = "average", **fiel
     return Run(corpus, encoder, seed=seed, options=tuple(options.items()), **fields)
 
 
-# ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
+# ---- what is counted of single texts ---------------------------------------------------------------------------------
 
 
-def areas() -> pd.DataFrame:
-    """Areas under the curve of tests of texts, see benchmarks/bench_tests.py."""
-    return measured("tests.csv")
+def of_kinds(own: str, permuted: str, oracle: str) -> dict[str, str]:
+    """What is counted under each kind of weights; {} in that of oracle attention is its definition."""
+    return {"own": own, "permuted": permuted} | {kind: oracle.format(kind) for kind in GOOD}
 
 
-def book_areas() -> pd.DataFrame:
-    """Those that the book tells: of five seeds and FEWEST texts at least."""
-    rows = areas()
-    return rows[rows["documents"] >= FEWEST]
-
-
-OWN = {
-    "corpus": list(CORPORA),
-    "encoder": "lstm",
-    "attention": "tanh",
-    "seed": SEEDS[:5],
-    "source": "archive",
+COUNTS = {
+    "permutation": of_kinds(
+        "median_change < 0.1",
+        "permuted_little",
+        "{}_shuffle < 0.1",
+    ),
+    "adversaries": of_kinds(
+        "`jsd_exact epsilon=0.05` > 0.4",
+        "permuted_adversarial",
+        "{}_jsd > 0.4",
+    ),
+    "names": of_kinds("top1_attention", "1 / n", "{}_top1"),
+    "stable": of_kinds("jsd", "permuted_jsd", "{}_jsd"),
+    "gradients": of_kinds("tau_attention_gradient", "permuted_tau", "{}_tau"),
+    "single_state_agreement": {"own": "single_state_agreement"},
 }
-"""The models of the verdict."""
-
-TASKS = ("babi_1", "babi_2")
-"""Questions about a story: judged by accuracy where the controls are by F1."""
-
-
-def survivors() -> set[tuple[str, str]]:
-    """Tests and data sets where with every definition, alone and beside, the interval lies above one half."""
-    least = book_areas().groupby(["measure", "corpus"])["low"].min()
-    return set(least.index[least > 0.5])
-
-
-def neighbours() -> pd.DataFrame:
-    """What the verdict counts of texts, under the model's own weights, the same permuted, and each oracle attention.
-
-    Columns corpus, test, kind (own, permuted, leverage, decision, deletion), value, low, high (over seeds and texts),
-    documents, n_seeds. Of BiLSTMs; gradients, but for the own: of the models without context.
-    """
-    rows = []
-    asked = [(test, kind) for test, columns in COUNTS.items() for kind in columns]
-    for (test, kind), corpus in product(asked, CORPORA):
-        encoder = "average" if test == "gradients" and kind != "own" else "lstm"
-        layer = "against" if test == "stable" else "documents"
-        tables = tables_of(corpus, encoder, layer)
-        if (test, kind) == ("stable", "own"):
-            tables = derived.seed_tables(corpus)  # of all nine seeds
-        values = np.array([COUNTS[test][kind](table) for table in tables])
-        if len(values):
-            n_seeds, documents = values.shape
-            low, high = crossed_interval(values)
-            rows.append((corpus, test, kind, values.mean(), low, high, documents, n_seeds))
-    names = [
-        "corpus",
-        "test",
-        "kind",
-        "value",
-        "low",
-        "high",
-        "documents",
-        "n_seeds",
-    ]
-    return pd.DataFrame(rows, columns=names)
+"""Test -> kind of weights -> what is counted of a text, in columns of attn_lab/runs/controls.py, as `DataFrame.eval`
+reads it."""
 
 
 @cache
@@ -139,91 +117,55 @@ def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     )["key"]
     read = [store.rows_of(store.archive_folder(), layer, key) for key in keys]
     tables = [table.set_index("doc_id") for table in read if table is not None and "permuted_jsd" in table]
-    if not tables:
-        return []
-    shared = sorted(set.intersection(*(set(table.index) for table in tables)))
-    return [table.loc[shared] for table in tables]
+    shared = set.intersection(*(set(table.index) for table in tables)) if tables else ()
+    return [table.loc[sorted(shared)] for table in tables]
 
 
-Count = Callable[[pd.DataFrame], np.ndarray]
-"""A document table -> a number of each text."""
-
-
-def below(name: str, line: float) -> Count:
-    return lambda table: (table[name] < line).to_numpy(float)
-
-
-def above(name: str, line: float) -> Count:
-    return lambda table: (table[name] > line).to_numpy(float)
-
-
-def column(name: str) -> Count:
-    return lambda table: table[name].to_numpy(float)
-
-
-def of_kinds(own: Count, permuted: Count, oracle: Callable[[str], Count]) -> dict[str, Count]:
-    """What is counted under each kind of weights."""
-    counts = {
-        "own": own,
-        "permuted": permuted,
-    }
-    return counts | {kind: oracle(kind) for kind in GOOD}
-
-
-COUNTS = {
-    "permutation": of_kinds(
-        below("median_change", 0.1),
-        column("permuted_little"),
-        lambda kind: below(f"{kind}_shuffle", 0.1),
-    ),
-    "adversaries": of_kinds(
-        above("jsd_exact epsilon=0.05", 0.4),
-        column("permuted_adversarial"),
-        lambda kind: above(f"{kind}_jsd", 0.4),
-    ),
-    "names": of_kinds(
-        column("top1_attention"),
-        lambda table: 1 / table["n"].to_numpy(float),
-        lambda kind: column(f"{kind}_top1"),
-    ),
-    "stable": of_kinds(
-        column("jsd"),
-        column("permuted_jsd"),
-        lambda kind: column(f"{kind}_jsd"),
-    ),
-    "gradients": of_kinds(
-        column("tau_attention_gradient"),
-        column("permuted_tau"),
-        lambda kind: column(f"{kind}_tau"),
-    ),
-    "single_state_agreement": {"own": column("single_state_agreement")},
-}
-"""Test -> kind of weights -> what is counted of a text (columns of attn_lab/runs/controls.py)."""
+def of_texts() -> pd.DataFrame:
+    """Rows of `cells`, counted of single texts: intervals over these and seeds. Of BiLSTMs; gradients, but for the own:
+    of the models without context."""
+    asked = [(claim, kind) for claim, kinds in COUNTS.items() for kind in kinds]
+    rows = []
+    for (claim, kind), corpus in product(asked, CORPORA):
+        alone = claim == "gradients" and kind != "own"
+        tables = tables_of(
+            corpus,
+            "average" if alone else "lstm",
+            "against" if claim == "stable" else "documents",
+        )
+        if (claim, kind) == ("stable", "own"):
+            tables = derived.seed_tables(corpus)  # of all nine seeds
+        if not tables:
+            continue
+        values = np.array([table.eval(COUNTS[claim][kind]) for table in tables], float)
+        n_seeds, documents = values.shape
+        of = f"over {documents:,} texts and {n_seeds} seeds" + ", no context" * alone
+        n_seeds += claim == "stable"  # each seed beside the first
+        rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds, documents, of))
+    names = [
+        "claim",
+        "kind",
+        "corpus",
+        "mean",
+        "low",
+        "high",
+        "n_seeds",
+        "documents",
+        "of",
+    ]
+    return pd.DataFrame(rows, columns=names)
 
 
 # ---- the claims ------------------------------------------------------------------------------------------------------
-
-ASKED = {"1a": "outdone", "3a": "top item", "4b": "order"}
-"""Serrano & Smith's statements, as the scorecard judges them."""
-KINDS = {"own": "own", "permuted": "permuted"}
-"""Kind of weights -> column of the verdict; all else is oracle attention."""
 
 
 @cache
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
     column (own, permuted, oracle), corpus, mean, low, high, n_seeds, documents, of (these in words)."""
-    collected = pd.concat(
-        [
-            *of_own(),
-            of_cost(),
-            *of_serrano(),
-            of_neighbours(),
-            *of_planted(),
-        ],
-        ignore_index=True,
-    )
-    collected["column"] = collected["kind"].map(KINDS).fillna("oracle")
+    counted = [*of_own(), of_cost(), *of_serrano(), of_texts(), *of_planted()]
+    collected = pd.concat(counted, ignore_index=True)
+    collected["column"] = collected["kind"].where(collected["kind"].isin(["own", "permuted"]), "oracle")
     return collected.sort_values(
         "corpus",
         kind="stable",
@@ -231,20 +173,24 @@ def cells() -> pd.DataFrame:
     )
 
 
-def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
-    """Rows of `cells`: means over seeds by data set. rows: corpus, seed, value and, where these are not the whole test
-    set, texts."""
-    means = over_seeds(rows, "corpus")
-    texts = rows.groupby("corpus")["texts"].min() if "texts" in rows else test_sizes()
-    documents = means["corpus"].map(texts)
-    of = documents.map("{:,} texts, over ".format) + means["n_seeds"].astype(str) + " seeds"
-    return means.assign(claim=claim, kind=kind, documents=documents, of=of)
-
-
 @cache
 def test_sizes() -> pd.Series:
     """Texts of each test set, the least of several."""
     return index.runs(attention="tanh", source="archive").groupby("corpus")["n_test"].min()
+
+
+def sized(rows: pd.DataFrame, texts: pd.Series) -> pd.DataFrame:
+    """Rows with documents, and in words how many texts and seeds these are. texts: by data set."""
+    documents = rows["corpus"].map(texts)
+    of = documents.map("{:,} texts, over ".format) + rows["n_seeds"].astype(str) + " seeds"
+    return rows.assign(documents=documents, of=of)
+
+
+def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
+    """Rows of `cells`: means over seeds by data set. rows: corpus, seed, value and, where these are not the whole test
+    set, texts."""
+    texts = rows.groupby("corpus")["texts"].min() if "texts" in rows else test_sizes()
+    return sized(over_seeds(rows, "corpus").assign(claim=claim, kind=kind), texts)
 
 
 def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = "own") -> pd.DataFrame:
@@ -256,104 +202,97 @@ def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = 
     return rows.reset_index()
 
 
-def of_own() -> list[pd.DataFrame]:
-    """What five trainings score on whole test sets."""
-    scores = derived.guided_scores(list(CORPORA))
-    led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
-    flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
-    away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
-    return [
-        of_score("necessary", gaps),
-        of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
-        of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
-        # What is drawn is the adversary.
-        away.assign(of="five networks, one adversary" + away["of"].str.partition(" seeds")[2], n_seeds=1),
-    ]
-
-
 def valued(series: pd.Series) -> pd.DataFrame:
     return series.dropna().rename("value").reset_index()
 
 
 def gaps(score: str) -> pd.DataFrame:
     """A score with attention minus that with uniform weights, trained so, of all seeds: corpus, seed, value."""
-    runs = in_pairs(
-        index.runs,
-        **OWN
-        | {
-            "corpus": [*CORPORA, *TASKS],
-            "attention": ["tanh", "uniform"],
-            "seed": SEEDS,
-        },
-    )
+    asked = {
+        "corpus": [*CORPORA, *TASKS],
+        "attention": ["tanh", "uniform"],
+        "seed": SEEDS,
+    }
+    runs = in_pairs(index.runs, **OWN | asked)
     runs["f1"] = runs["f1_1"].where(~runs["corpus"].isin(TASKS), runs["accuracy"])
     wide = runs.pivot(index=["corpus", "seed"], columns="attention", values=score)
     return valued(wide["tanh"] - wide["uniform"])
 
 
+def of_own() -> list[pd.DataFrame]:
+    """What five trainings score on whole test sets."""
+    scores = derived.guided_scores(list(CORPORA))
+    led = scores.pivot(
+        index=["corpus", "seed"],
+        columns="source",
+        values=["f1", "auc"],
+    )
+    flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
+    away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
+    return [
+        of_score("necessary", gaps),
+        of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
+        of_score(
+            "guide",
+            lambda score: valued(led[score, "permuted"] - led[score, "uniform"]),
+            "permuted",
+        ),
+        # What is drawn is the adversary.
+        away.assign(of="five networks, one adversary" + away["of"].str.partition(" seeds")[2], n_seeds=1),
+    ]
+
+
 def of_cost() -> pd.DataFrame:
     """Adversaries beside the baseline (lambda 0) of the same base: how many times its change of the output."""
-    kind = OWN | {"attention": "any"}
-    bases = index.runs(**OWN, rounding=1)["key"]
-    moved = index.runs(divergence="any", **kind)
-    moved = moved[moved["base"].isin(bases)]
+    moved = derived.adversaries(list(CORPORA))
+    moved = moved[moved["base_seed"].isin(OWN["seed"])]
     alone = moved[moved["divergence"] == 0].set_index("base")["tvd"]
-    most = moved.groupby("corpus")["divergence"].transform("max")
-    led = moved[moved["divergence"] == most]
-    rows = of_claim(
-        "hard to move",
-        led.assign(value=np.log(led["tvd"] / led["base"].map(alone))),
-    )
+    led = moved[moved["divergence"] == moved.groupby("corpus")["divergence"].transform("max")]
+    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["base"].map(alone))))
     ends = ["mean", "low", "high"]
-    rows[ends] = np.exp(rows[ends])
-    return rows
+    return rows.assign(**np.exp(rows[ends]))
 
 
 def of_serrano() -> list[pd.DataFrame]:
+    """The scorecard's rows of a HAN with GRU, and of one training its controls."""
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
-    judged = card.assign(claim=card["item"].str.split().str[1].map(ASKED)).dropna(subset="claim")
-    judged = judged.rename(columns={"ours": "mean"}).assign(kind="own", documents=judged["corpus"].map(test_sizes()))
-    judged["of"] = judged["documents"].map("{:,} texts, over ".format) + judged["n_seeds"].astype(str) + " seeds"
+    card = card.assign(
+        claim=card["item"].str.split().str[1].map(ASKED),
+        mean=card["ours"],
+        kind="own",
+    )
     controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
-    controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
+    controls = controls.melt(
+        ["corpus", "number"],
+        ["permuted", "leverage"],
+        "kind",
+        "mean",
+    )
+    folder = store.archive_folder()
+    several = {
+        name: (store.read_traces(folder, Run(name, "han_rnn").key).lengths > 1).sum()
+        for name in controls["corpus"].unique()
+    }
     controls = controls.assign(
         claim=controls["number"].map(ASKED),
         low=controls["mean"],
         high=controls["mean"],
+        n_seeds=1,
+        of=controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format),
     )
-    several = {
-        name: (store.read_traces(store.archive_folder(), Run(name, "han_rnn").key).lengths > 1).sum()
-        for name in controls["corpus"].unique()
-    }
-    of = controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format)
-    return [judged, controls.assign(n_seeds=1, of=of)]
-
-
-def of_neighbours() -> pd.DataFrame:
-    """What is counted of single texts: intervals over these and seeds."""
-    rows = neighbours().rename(columns={"test": "claim", "value": "mean"})
-    context = np.where((rows["claim"] == "gradients") & (rows["kind"] != "own"), ", no context", "")
-    rows["of"] = (
-        "over " + rows["documents"].map("{:,} texts and ".format) + rows["n_seeds"].astype(str) + " seeds" + context
-    )
-    rows.loc[rows["claim"] == "stable", "n_seeds"] += 1  # each seed beside the first
-    return rows
+    return [sized(card.dropna(subset="claim"), test_sizes()), controls]
 
 
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
 
     def gain(score: str, **fields) -> pd.DataFrame:
-        values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
-        texts = PLANTED["n_test"]
-        return pd.DataFrame(
-            {
-                "corpus": "planted",
-                "seed": SEEDS[:5],
-                "value": values,
-                "texts": texts,
-            }
+        values = scores_of(planted, score, **fields) - scores_of(
+            planted,
+            score,
+            attention="uniform",
         )
+        return pd.DataFrame({"seed": SEEDS[:5], "value": values}).assign(corpus="planted", texts=PLANTED["n_test"])
 
     learned = of_score("necessary", gain, "planted")
     permuted = of_score("necessary", partial(gain, guide="permuted"), "permuted")
@@ -399,58 +338,43 @@ def agreed(words: pd.Series) -> str:
     return "depends" if {"yes", "no"} <= set(words) else "undecided"
 
 
-def every_answer(rules: dict) -> pd.DataFrame:
-    """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
-    return _every_answer(**rules)
-
-
 @cache
-def _every_answer(**rules) -> pd.DataFrame:
-    said = []
-    for (name, kind), rows in cells().groupby(["claim", "column"], sort=False):
-        words = answers(rows, CLAIMS[name], **rules)
-        said += [(name, kind, corpus, word) for corpus, word in words.items()]
-    return pd.DataFrame(said, columns=["claim", "column", "corpus", "word"])
-
-
-def table(rules: dict) -> HTML:
-    """Each claim with three answers, and its numbers folded."""
-    said = every_answer(rules).set_index(["claim", "column"])
-    lines = []
-    for name, claim in CLAIMS.items():
-        three: dict[str, dict] = {}
-        for kind in ("own", "permuted", "oracle"):
-            if kind in claim:  # said beforehand
-                three[kind] = {claim[kind][0]: [claim[kind][1]]}
-                continue
-            words = said.loc[[(name, kind)]]
-            three[kind] = {word: list(part["corpus"].map(SETS)) for word, part in words.groupby("word", sort=False)}
-        lines.append(
-            (
-                claim,
-                three,
-                list(cells()[cells()["claim"] == name].itertuples()),
-            )
-        )
-    return HTML(page.PARTS.claims(lines, PAPERS))
+def every_answer(**rules) -> pd.DataFrame:
+    """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
+    by_claim = cells().groupby(["claim", "column"], sort=False)
+    said = {(name, column): answers(rows, CLAIMS[name], **rules) for (name, column), rows in by_claim}
+    return pd.concat(said, names=["claim", "column", "corpus"]).rename("word").reset_index()
 
 
 def changed(rules: dict) -> pd.DataFrame:
     """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
-    both = every_answer(RULES).assign(after=every_answer(rules)["word"]).rename(columns={"word": "before"})
+    both = every_answer(**RULES).assign(after=every_answer(**rules)["word"]).rename(columns={"word": "before"})
     return both[both["before"] != both["after"]]
+
+
+def table(rules: dict) -> HTML:
+    """Each claim with three answers, and its numbers folded."""
+    said = every_answer(**rules).replace({"corpus": SETS})
+    lines = []
+    for name, claim in CLAIMS.items():
+        three = {}
+        for column in GROUPS:
+            words = said[(said["claim"] == name) & (said["column"] == column)]
+            three[column] = words.groupby("word", sort=False)["corpus"].agg(list).to_dict()
+            if column in claim:  # said beforehand
+                three[column] = {claim[column][0]: [claim[column][1]]}
+        lines.append((claim, three, list(cells()[cells()["claim"] == name].itertuples())))
+    return HTML(page.PARTS.claims(lines, PAPERS))
 
 
 # ---- its figures -----------------------------------------------------------------------------------------------------
 
 SHADES = {
-    word: figures.COLOURS[name]
-    for word, name in {
-        "yes": "yes",
-        "no": "no",
-        "undecided": "part",
-        "depends": "part",
-    }.items()
+    "yes": figures.COLOURS["yes"],
+    "no": figures.COLOURS["no"],
+    "undecided": figures.COLOURS["part"],
+    "depends": figures.COLOURS["part"],
+    "too few": "",
 }
 SIGNS = {
     "yes": "yes",
@@ -459,11 +383,7 @@ SIGNS = {
     "depends": "varies",
     "too few": "few",
 }
-GROUPS = {
-    "own": "own weights",
-    "permuted": "permuted",
-    "oracle": "oracle attention",
-}
+GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
 Cell = tuple[float, float, str, str, str, float]
 """Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched) and how much of it."""
@@ -478,11 +398,17 @@ def grid(
     """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
     sheet, axes = figures.sheet(height=height)
     for row, (line, colour) in enumerate(rows):
-        axes.text(-0.45, row - 0.44, line, fontsize=9.2, color=colour).set_in_layout(False)
+        axes.text(
+            -0.45,
+            row - 0.44,
+            line,
+            fontsize=9.2,
+            color=colour,
+        ).set_in_layout(False)
     for y, x, value, word, colour, much in cells:
         look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
         axes.add_patch(
-            mpl.patches.Rectangle(
+            Rectangle(
                 (x - 0.47, y - 0.37),
                 0.94,
                 0.55,
@@ -495,7 +421,13 @@ def grid(
         axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=8.2)
     for x, head, below in heads:
         axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
-        axes.text(x, -0.85, below, fontsize=7.8, color=figures.QUIET).set_in_layout(False)
+        axes.text(
+            x,
+            -0.85,
+            below,
+            fontsize=7.8,
+            color=figures.QUIET,
+        ).set_in_layout(False)
     right = max(x for _, x, *_ in cells) + 0.5
     axes.set(xlim=(-0.5, right), ylim=(len(rows) - 0.75, -1.5))
     axes.set_axis_off()
@@ -504,40 +436,30 @@ def grid(
 
 def matrix(rules: dict) -> tuple[Any, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
-    said = every_answer(rules)
+    said = every_answer(**rules)
     said = said.merge(cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
     said = said[~said["corpus"].isin([*TASKS, "planted"])]
+    beforehand = [row.column in CLAIMS[row.claim] for row in said.itertuples()]
+    said = said[~np.array(beforehand)]
+    columns_of = said["corpus"].map({name: i for i, name in enumerate(CORPORA)})
+    columns_of = columns_of.fillna(said.groupby(["claim", "column"]).cumcount())  # Serrano & Smith's sets
     claims, columns = list(CLAIMS), list(GROUPS)
     drawn: list[Cell] = []
-    told: list[str] = []
-    for (name, column), part in said.groupby(["claim", "column"], sort=False):
-        if column in CLAIMS[name]:  # said beforehand
-            continue
-        for i, row in enumerate(part.itertuples()):
-            column_of = CORPORA.index(row.corpus) if row.corpus in CORPORA else i  # Serrano & Smith's sets
-            value = number(row.mean, ".2f").replace("0.", ".")
-            x = column_of + 4.3 * columns.index(column)
-            drawn.append(
-                (
-                    claims.index(name),
-                    x,
-                    value,
-                    SIGNS[row.word],
-                    SHADES.get(row.word, ""),
-                    0.25,
-                )
-            )
-            told.append(f"{CLAIMS[name]['says']} {column}, {SETS[row.corpus]}: {row.word}")
+    alt = []
+    for row, x in zip(said.itertuples(), columns_of, strict=True):
+        value = number(row.mean, ".2f").replace("0.", ".")
+        at = claims.index(row.claim), x + 4.3 * columns.index(row.column)
+        drawn.append((*at, value, SIGNS[row.word], SHADES[row.word], 0.25))
+        alt.append(f"{CLAIMS[row.claim]['says']} {row.column}, {SETS[row.corpus]}: {row.word}")
     lines = [
-        (
-            f"{i} {claim['says'].rstrip('.')}",
-            figures.COLOURS.get(claim["paper"], figures.INK),
-        )
+        (f"{i} {claim['says'].rstrip('.')}", figures.COLOURS.get(claim["paper"], figures.INK))
         for i, claim in enumerate(CLAIMS.values(), 1)
     ]
     heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
-    return grid(lines, drawn, heads, 9.6), "; ".join(told)
+    return grid(lines, drawn, heads, 9.6), "; ".join(alt)
 
+
+# ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
 
 KNOWN = {
     "leverage": ("leverage", "SST, AG, 20N"),
@@ -549,32 +471,37 @@ KNOWN = {
 }
 """What the good attention is of which a test is tried: three definitions, a word planted in SST, made-up texts."""
 
+BAD = ("permuted", "untrained")
+"""Guides whose weights are known to be bad."""
+
+
+def areas() -> pd.DataFrame:
+    """Areas under the curve of tests of texts, see benchmarks/bench_tests.py, of FEWEST texts at least."""
+    return measured("tests.csv").query(f"documents >= {FEWEST}")
+
+
+def survivors(rows: pd.DataFrame) -> set[tuple[str, str]]:
+    """Tests and data sets where with every definition, alone and beside, the interval lies above one half. rows: of
+    `areas`."""
+    least = rows.query(f"documents >= {FEWEST}").groupby(["measure", "corpus"])["low"].min()
+    return set(least.index[least > 0.5])
+
 
 def told() -> pd.DataFrame:
     """How well each test tells good attention from the same weights permuted: columns measure, good (of KNOWN), value,
     least and most (over data sets, or the interval), documents."""
-    rows = book_areas().query("statistic == 'beside'")
-    collected = rows.groupby(["measure", "definition"], as_index=False).agg(
+    rows = areas().query("statistic == 'beside'").rename(columns={"definition": "good"})
+    collected = rows.groupby(["measure", "good"], as_index=False).agg(
         value=("value", "mean"),
         least=("value", "min"),
         most=("value", "max"),
         documents=("documents", "min"),
     )
     words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
-    words = words.query("encoder in ['lstm', 'average']").rename(
-        columns={"strength": "good", "low": "least", "high": "most"}
-    )
-    made_up = pd.Series(pairs_won(), name="value").rename_axis("measure")
-    made_up = made_up.reset_index().assign(good="made")
-    collected = collected.rename(columns={"definition": "good"})
-    return pd.concat(
-        [
-            collected,
-            words,
-            made_up,
-        ],
-        ignore_index=True,
-    )
+    words = words.query("encoder in ['lstm', 'average']")
+    words = words.rename(columns={"strength": "good", "low": "least", "high": "most"})
+    made_up = pd.DataFrame(pairs_won().items(), columns=["measure", "value"]).assign(good="made")
+    return pd.concat([collected, words, made_up], ignore_index=True)
 
 
 @cache
@@ -597,10 +524,6 @@ def pairs_won() -> dict[str, float]:
     return won(pairs)
 
 
-BAD = ("permuted", "untrained")
-"""Guides whose weights are known to be bad."""
-
-
 def won(pairs: dict[str, list]) -> dict[str, float]:
     """In how many pairs of trainings the good attention has the larger number, the least of several kinds of bad."""
     return {name: min(better(one[:, None], two).mean() for one, two in both) for name, both in pairs.items()}
@@ -609,7 +532,16 @@ def won(pairs: dict[str, list]) -> dict[str, float]:
 def scores_of(run: Callable[..., Run], score: str = "f1", **fields: Any) -> np.ndarray:
     """F1 of class 1, or AUC, of five trainings of `run(seed, …)`."""
     name = {"f1": "f1_1"}.get(score, score)
-    return np.array([obtain(run(seed, **fields), "auto", traces=False).record[name] for seed in SEEDS[:5]])
+    return np.array(
+        [
+            obtain(
+                run(seed, **fields),
+                "auto",
+                traces=False,
+            ).record[name]
+            for seed in SEEDS[:5]
+        ]
+    )
 
 
 def prices(run: Callable[..., Run]) -> list[np.ndarray]:
@@ -628,21 +560,20 @@ def price(run: Callable[..., Run], seed: int, attention: str) -> float:
 
 def tests() -> tuple[Any, str]:
     """Ten tests by what the good attention is, an AUC in each cell."""
-    rows = told().set_index(["measure", "good"])
-    order = rows["value"].groupby("measure").mean().sort_values(ascending=False).index
+    rows = told()
+    order = list(rows.groupby("measure")["value"].mean().sort_values(ascending=False).index)
+    areas_of = rows.set_index(["measure", "good"])[["value", "least", "most"]]
     drawn: list[Cell] = []
-    for y, test in enumerate(order):
-        for x, good in enumerate(KNOWN):
-            row = rows.loc[(test, good)] if (test, good) in rows.index else None
-            if row is None:
-                drawn.append((y, x, "", "", "", 0))
-                continue
-            ends = "" if np.isnan(row["least"]) else f"{row['least']:.2f}–{row['most']:.2f}"
-            much = 0.8 * max(0.0, 2 * row["value"] - 1)
-            drawn.append((y, x, f"{row['value']:.2f}", ends, figures.QUIET, much))
+    for (y, test), (x, good) in product(enumerate(order), enumerate(KNOWN)):
+        if (test, good) not in areas_of.index:
+            drawn.append((y, x, "", "", "", 0))
+            continue
+        value, least, most = areas_of.loc[(test, good)]
+        ends = "" if np.isnan(least) else f"{least:.2f}–{most:.2f}"
+        drawn.append((y, x, f"{value:.2f}", ends, figures.QUIET, 0.8 * max(0.0, 2 * value - 1)))
     lines = [(f"Does attention {TESTS[test]}?", figures.INK) for test in order]
     heads = [(x - 0.47, *words) for x, words in enumerate(KNOWN.values())]
-    said = [f"{TESTS[test]}, {' of '.join(KNOWN[good])}: {row['value']:.2f}" for (test, good), row in rows.iterrows()]
+    said = [f"{TESTS[row.measure]}, {' of '.join(KNOWN[row.good])}: {row.value:.2f}" for row in rows.itertuples()]
     return grid(lines, drawn, heads, 7.6), "; ".join(said)
 
 
@@ -658,38 +589,41 @@ STRATUM_TESTS = {
 def strata() -> tuple[Any, str]:
     """How often the model's own weights do more than the same permuted, by single-state agreement."""
     rows = measured("strata.csv").query("stratum != 'all' and encoder in ['lstm', 'average']")
-    rows = rows.assign(x=rows["stratum"].astype(int))
+    rows = rows.assign(stratum=rows["stratum"].astype(int))
     turned = rows["test"] == "adversary"
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
+    marks = dict(zip(CORPORA, "osD^", strict=True))
     sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
-    for (test, encoder), axes in zip(product(STRATUM_TESTS, ("lstm", "average")), panels.flat, strict=True):
+    for (test, encoder), axes in zip(
+        product(STRATUM_TESTS, ("lstm", "average")),
+        panels.flat,
+        strict=True,
+    ):
         axes.axhline(0.5, color=figures.INK, lw=1)
-        for i, (corpus, mark) in enumerate(zip(CORPORA, "osD^", strict=True)):
-            part = rows[(rows[["test", "encoder", "corpus"]] == [test, encoder, corpus]).all(axis=1)]
-            error = part["value"] - part["low"], part["high"] - part["value"]
+        panel = rows[(rows["test"] == test) & (rows["encoder"] == encoder)]
+        for i, (corpus, mark) in enumerate(marks.items()):
+            line = panel[panel["corpus"] == corpus]
+            error = line["value"] - line["low"], line["high"] - line["value"]
+            x = line["stratum"] + 0.12 * (i - 1)
             axes.errorbar(
-                part["x"] + 0.12 * (i - 1),
-                part["value"],
+                x,
+                line["value"],
                 error,
-                fmt=mark + "-",
+                fmt=f"{mark}-",
                 color=figures.COLOURS[encoder],
                 ms=5,
                 lw=1,
             )
     for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
         axes.set_title(title, loc="left")
-    for mark, corpus in zip("osD^", CORPORA, strict=True):
+    for corpus, mark in marks.items():
         panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
     sheet.legend(loc="outside upper center", ncols=4)
     for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
-        axes.set(
-            xticks=range(5),
-            xticklabels=STRATA,
-            ylim=(0, 1),
-            xlabel=encoder,
-        )
+        axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
         axes.tick_params(axis="x", labelsize=8)
     said = [
-        f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.x]}: {row.value:.2f}" for row in rows.itertuples()
+        f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.stratum]}: {row.value:.2f}"
+        for row in rows.itertuples()
     ]
     return sheet, "; ".join(said)
