@@ -11,6 +11,7 @@ from conftest import ROOT, refused
 from nbformat.v4 import new_code_cell, new_output
 from test_extending import EXPECTED
 
+from attn_book import verdict
 from attn_book.page import PARTS
 from attn_book.scorecard import reported
 from attn_build import plain, rendering, sources
@@ -198,6 +199,7 @@ def test_the_words_of_every_guard_stand_in_a_sentence_of_the_page(page):
     """If all guards failed, `strike` would leave no note; f-strings in titles and captions count by their parts."""
     words = [word for guard in calls(page, "expect", "page.expect") for word in literals(guard.args[1:])]
     drawn = [text for figure in calls(page, "figures.show") for text in literals(ast.walk(figure))]
+    drawn += [claim["why"] for claim in verdict.CLAIMS.values() if calls(page, "verdict.table")]
     shown = [
         *map(PARTS.outdated, words),
         *(PARTS.figure("name", " ".join(text.split()), "", "") for text in drawn),

@@ -247,12 +247,12 @@ def strike(notebook: NotebookNode) -> bool:
 
 
 def sentences_of(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str]]:
-    """Where sentences stand: the text, and what holds a figure's title and caption."""
+    """Where sentences stand: the text, and what holds a figure's title and caption, or the verdict's claims."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             yield cell, "source"
     for output in outputs_of(notebook):
-        if "<figure" in html_of(output):
+        if "<figure" in html_of(output) or "attn-claims" in html_of(output):
             yield output["data"], "text/html"
 
 
