@@ -48,7 +48,7 @@ def test_summary_by_hand():
 
 @pytest.mark.parametrize("encoder", ["lstm", "cnn", "average", "transformer"])
 def test_four_classes_hold_no_attention_in_place(encoder):
-    """What the archive's bounds of an earlier edition say, found by the paper's test: TVD bounds each class's change."""
+    """As bounds of an earlier edition say, which the archive keeps. TVD bounds the change of each class."""
     traces = obtain(Run("agnews_all", encoder, vectors="ppmi-300")).traces
     documents = document_table(traces, epsilons=(0.01,))
     assert (documents["jsd_lower epsilon=0.01"] > 0.4).mean() >= 0.95

@@ -35,8 +35,8 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
     those of `ceilings`; of `adversarial`, and jsd_permutation, of `best_permutation`, for each of epsilons, with the
-    suffixes epsilon=0.01 and epsilon=0.05, from one search; of `single_state_agreement`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them,
-    AttnError for a document of more than LONGEST tokens.
+    suffixes epsilon=0.01 and epsilon=0.05, from one search; of `single_state_agreement`. What follows from them is left
+    to `derived`. Without epsilons it takes seconds; with them, AttnError for a document of more than LONGEST tokens.
     """
     longest = traces.lengths.argmax()
     if epsilons and traces.lengths[longest] > LONGEST:
