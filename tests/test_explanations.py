@@ -165,7 +165,7 @@ def documents():
 @pytest.fixture(scope="module")
 def table(model, documents):
     reader = cls.Reader(model, VOCABULARY, progress=False)
-    return cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
+    return cls.read_documents(reader, documents, "sst", ranks=True)
 
 
 def test_a_row_a_document(model, table):
@@ -192,7 +192,7 @@ def test_every_tensor_is_made_on_the_models_device(model, documents, table):
     """Here the CPU, and torch's default another one, whose tensors mix with no others."""
     with torch.device("meta"):
         reader = cls.Reader(model, VOCABULARY, progress=False)
-        again = cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
+        again = cls.read_documents(reader, documents, "sst", ranks=True)
     pd.testing.assert_frame_equal(again, table)
 
 
