@@ -279,9 +279,9 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answers_that_are_none_are_refused(name):
     model, told = ANSWERS[name]
-    texts = [["good", "a", "film", "b"], ["that", "is", "a", "film", "c"], ["so", "good"]]
+    texts = [["good", "a", "film", "b"], ["that", "is", "a", "film", "c"], ["so", "good"], ["good"]]
     if not told:
-        assert len(check(model, texts).documents) == 3
+        assert len(check(model, texts).documents) == 4
         return
     with refused(told) as error:
         check(model, texts)

@@ -143,9 +143,10 @@ def test_the_last_layer_under_other_weights(model, text):
 
 
 def test_where_cls_looks_is_all_there_is():
-    kinds = rankings.by_kind(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([[False, True]]))
-    shares = {name: round(float(share[0]), 6) for name, share in kinds.items()}
-    assert shares == {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
+    found = cls.looks([torch.tensor([[[[0.1, 0.2, 0.3, 0.4]]]])], torch.tensor([[False, True]]))
+    shares = {name: round(float(share[0]), 6) for name, share in found.items()}
+    expected = {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
+    assert shares == {f"looks_{kind} depth=1": share for kind, share in expected.items()}
 
 
 def test_agreement_by_hand():

@@ -349,12 +349,16 @@ def contexts_of(text: Opened) -> dict[str, Tensor]:
 
 
 def looks(attention: list[Tensor], signs: Tensor) -> Tensors:
-    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`,
-    layers from 1. signs (B, n): which pieces are signs."""
-    columns = {}
+    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, layers from 1: self ([CLS]),
+    separator ([SEP]), signs, words. signs (B, n): which pieces hold neither letter nor figure."""
+    columns: Tensors = {}
     for layer, weights in enumerate(attention, 1):
-        for kind, share in rankings.by_kind(weights.mean(1)[:, 0], signs).items():
-            columns[f"looks_{kind} depth={layer}"] = share
+        row = weights.mean(1)[:, 0]  # (B, L)
+        of_pieces = row[:, 1:-1]
+        of_signs = (of_pieces * signs).sum(1)
+        of_words = of_pieces.sum(1) - of_signs
+        kinds = {"self": row[:, 0], "separator": row[:, -1], "signs": of_signs, "words": of_words}
+        columns |= {f"looks_{kind} depth={layer}": share for kind, share in kinds.items()}
     return columns
 
 
