@@ -1,7 +1,6 @@
 """Guided networks: whose weights they get, that training honours them, and what is left without words."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,12 +17,11 @@ from attn_core.tracing import at_positions
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
-from attn_lab.runs import compute, families, store
+from attn_lab.runs import families, store
+from attn_lab.runs.compute import weights_of
 from attn_lab.runs.families import attended, guide_scores, read_guided
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, bases, other_seed
-
-weights_of = partial(compute.weights_of)
 
 
 def bases_of(run: Run) -> list[dict]:

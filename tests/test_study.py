@@ -258,18 +258,18 @@ def test_texts_without_blanks_are_told_and_cut_by_the_readers_tokenizer(words):
 
 
 def test_equal_texts_stay_in_one_split_whatever_their_case_blanks_and_form():
-    rows = films(100)
-    again = rows["text"][:30].str.upper().str.replace(" ", "\u00a0 ") + " CAFE\u0301"
-    rows.loc[:29, "text"] += " café"
-    rows.loc[70:, "text"] = again.to_numpy()
-    rows.loc[70:, "label"] = np.where(rows.loc[:29, "label"] == "good", "bad", "good")
+    """Thirty come again in capitals, with other blanks and accents, and the other label."""
+    first = films(70)
+    again = first[:30].assign(label=first["label"][:30].map({"good": "bad", "bad": "good"}))
+    again["text"] = again["text"].str.upper().str.replace(" ", "\u00a0 ") + " CAFE\u0301"
+    first.loc[:29, "text"] += " café"
+    rows = pd.concat([first, again])
     texts = cleaned(rows)
     assert not texts.faults
-    assert (texts.rows.loc[1:30, "split"].to_numpy() == texts.rows.loc[71:100, "split"].to_numpy()).all()
-    sizes = texts.rows["split"].value_counts().to_dict()
-    assert sizes == pytest.approx({"train": 50, "dev": 25, "test": 25}, abs=6)
-    rows["Split"] = np.resize(["Train", "Validation", "TEST"], 100)
-    texts = cleaned(rows)
+    split = texts.rows["split"].to_numpy()
+    assert (split[:30] == split[70:]).all()
+    assert [sum(split == name) for name in ("train", "dev", "test")] == pytest.approx([50, 25, 25], abs=6)
+    texts = cleaned(rows.assign(Split=np.resize(["Train", "Validation", "TEST"], 100)))
     assert "in two splits" in texts.faults[0]
     assert set(texts.rows["split"]) == {"train", "dev", "test"}
     same = texts.rows["text"].str.lower().str.split().str.join(" ")
@@ -363,16 +363,14 @@ def test_a_number_has_an_interval_over_texts_and_seeds_and_a_side_of_chance():
 def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
     values = np.array([[0.0, 1, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]])
     value, low, high, texts = mean_interval(values)
-    assert value == pytest.approx(0.75)
+    assert (value, high, texts) == (0.75, 1, 4)
     assert 0 <= low < 0.5
-    assert high == 1
-    assert texts == 4
-    assert mean_interval(np.full((3, 40), np.nan))[3] == 0
+    assert mean_interval(values * np.nan)[3] == 0
     assert mean_interval(np.ones((9, 60)))[1:3] == (0.95, 1)
     assert mean_interval(np.zeros((9, 60)))[1:3] == (0, 0.05)
     values[:, 0] = np.nan
-    assert mean_interval(values)[0] == pytest.approx(8 / 9)
-    assert mean_interval(values)[3] == 3
+    value, _, _, texts = mean_interval(values)
+    assert (value, texts) == (pytest.approx(8 / 9), 3)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 4])
@@ -380,14 +378,13 @@ def test_scores_are_those_of_scikit_learn(classes):
     from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
     traces = toy_traces(np.arange(80) % 5 + 1, seed=classes, classes=classes)
-    traces = replace(traces, label=np.random.default_rng(classes).integers(max(2, classes), size=80))
-    table = per_text(
-        [traces.take(np.arange(40)), traces.take(np.arange(40, 80))], [traces.take(np.arange(40))] * 2
-    )
+    label = np.random.default_rng(classes).integers(max(2, classes), size=80)
+    halves = [replace(traces, label=label).take(np.arange(40) + start) for start in (0, 40)]
+    table = per_text(halves, halves)
+    frequent = np.full(80, np.bincount(label).argmax())
     for name, score in (("accuracy", accuracy_score), ("balanced accuracy", balanced_accuracy_score)):
-        assert table[name].mean() == pytest.approx(score(traces.label, traces.predicted))
-        frequent = np.full(80, np.bincount(traces.label).argmax())
-        assert table[f"{name}, by chance"].mean() == pytest.approx(score(traces.label, frequent))
+        assert table[name].mean() == pytest.approx(score(label, traces.predicted))
+        assert table[f"{name}, by chance"].mean() == pytest.approx(score(label, frequent))
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------
