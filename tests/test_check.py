@@ -344,19 +344,11 @@ def test_the_words_behind_a_sink_are_tested_apart():
 def test_deletions_are_captums_ablations_where_a_word_less_is_a_zero():
     attr = pytest.importorskip("captum.attr")
 
-    def sums(counts):
-        return counts @ torch.tensor([[1.5], [-0.7], [0.2], [0.4]]) - 0.5
-
-    class Summed:
-        def tokens(self, text):
-            return text.split()
-
-        def read(self, texts):
-            words = torch.tensor([[int(word) for word in text] for text in texts])
-            return torch.ones(words.shape).softmax(1), sums(torch.eye(4)[words].sum(1))
-
-    ours = check(Summed(), ["0 1 2 3"]).traces.leave_one_out
-    theirs = attr.FeatureAblation(lambda counts: sums(counts).sigmoid()).attribute(torch.ones(1, 4))[0]
+    model = Summed(0, planted=0.0)
+    ours = check(model, ["0 1 2 3"]).traces.leave_one_out
+    effects = torch.tensor(model.effects[:4]) / 5
+    ablation = attr.FeatureAblation(lambda counts: (counts @ effects).sigmoid())
+    theirs = ablation.attribute(torch.ones(1, 4, dtype=torch.double))[0]
     torch.testing.assert_close(torch.tensor(-ours), theirs, check_dtype=False)
 
 
