@@ -390,14 +390,9 @@ def test_scores_are_those_of_scikit_learn(classes):
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def planted():
-    """A study of texts of which one word decides."""
-    return attn_lab.study(films(), encoder="average")
-
-
 @pytest.mark.slow
-def test_a_study_of_planted_texts_finds_the_planted_word(planted):
+def test_a_study_of_planted_texts_finds_the_planted_word():
+    planted = attn_lab.study(films(), encoder="average")
     table = planted.table.set_index("number")
     assert table.loc[["balanced accuracy", "top word"], "side"].tolist() == [1, 1]
     assert not planted.warnings
@@ -406,12 +401,12 @@ def test_a_study_of_planted_texts_finds_the_planted_word(planted):
     assert set(table["seeds"]) == {3}
     assert (table["low"] <= table["value"]).all()
     assert (table["value"] <= table["high"]).all()
-    deciding = {word for words in WORDS.values() for word in words}
     traces = planted.traces[0]
     tops = [traces.words(i)[place] for i, place in enumerate(traces.most_attended - traces.offsets[:-1])]
-    assert np.mean([top in deciding for top in tops]) > 0.9
+    assert np.isin(tops, [*WORDS["bad"], *WORDS["good"]]).mean() > 0.9
     assert "true good" in attn_lab.heat_map(traces, int(traces.label.argmax()), planted.texts.classes)
-    logits = planted.models[0](**inputs(planted.models[0], ids_of(planted), np.arange(2)))
+    (model, *_), test = planted.models, encode(planted.runs[0].corpus).splits["test"]
+    logits = model(**inputs(model, test, np.arange(2)))
     assert np.allclose(logits.detach().numpy(), traces.logits[:2], atol=1e-5)
 
 
@@ -422,10 +417,6 @@ def test_an_encoder_of_the_readers_and_long_texts():
     study = attn_lab.study(films(60, length=420), encoder="average_again", epochs=1, progress=False)
     assert len(study.traces[0].words(0)) == 400
     assert "60 cut after 400 words" in repr(study)
-
-
-def ids_of(study):
-    return encode(study.runs[0].corpus).splits["test"]
 
 
 @pytest.mark.slow
@@ -455,13 +446,12 @@ def test_a_pretrained_transformer_reads_the_raw_texts(monkeypatch):
     """Two small layers of random weights, and pieces that are words; none of the texts is kept."""
     table = films(60)
     words = sorted({word for text in table["text"] for word in text.split()})
-    vocabulary = {word: SEP + 1 + i for i, word in enumerate(words)}
+    ids = {piece: i for i, piece in enumerate([*map("[{}]".format, range(SEP + 1)), *words])}
     monkeypatch.setattr(
-        pieces, "pieces", lambda texts: [[vocabulary[word] for word in text.split()] for text in texts]
+        pieces, "pieces", lambda texts: [[ids[word] for word in text.split()] for text in texts]
     )
-    everything = {f"[{i}]": i for i in range(SEP + 1)} | vocabulary
-    monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: everything))
-    shape = {"words": len(everything), "width": 16, "heads": 2, "depth": 2}
+    monkeypatch.setattr(pieces, "tokenizer", lambda: SimpleNamespace(get_vocab=lambda: ids))
+    shape = {"words": len(ids), "width": 16, "heads": 2, "depth": 2}
     monkeypatch.setattr(families, "SHAPE", shape)
     study = attn_lab.study(table, encoder="minilm_random", epochs=1)
     row = int(study.traces[0].doc_id[0])
