@@ -78,7 +78,9 @@ def of_reader(
 
 
 def under_weights(
-    traces: Traces, weights: dict[str, np.ndarray], rare: np.ndarray
+    traces: Traces,
+    weights: dict[str, np.ndarray],
+    rare: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Kind of weights -> logits (draws, D) of a reader under these weights (T,), permuted, rare and uniform ones.
 
@@ -99,7 +101,10 @@ def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
 
 
 def score(
-    dev: np.ndarray, test: np.ndarray, dev_label: np.ndarray, label: np.ndarray
+    dev: np.ndarray,
+    test: np.ndarray,
+    dev_label: np.ndarray,
+    label: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Of logits (K, D) under one kind of weights, means over K orders: accuracy (D,), of decisions at 0; tuned (D,),
     at the threshold that is most accurate on dev; auc."""
@@ -121,7 +126,9 @@ def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
 
 
 def beside(
-    scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: str
+    scores: list[dict[str, dict[str, np.ndarray]]],
+    source: str,
+    reader: str,
 ) -> dict[str, float]:
     """Means over seeds under a kind of weights, and what they are more than under own and under uniform weights, with
     95 % intervals: over seeds and documents, of the AUC over seeds."""

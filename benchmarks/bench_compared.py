@@ -62,14 +62,17 @@ def hidden(documents: Documents, left: np.ndarray) -> Documents:
 def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> np.ndarray:
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
     copies = documents.take(traces.owner)  # one a word
-    place = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # in its text
+    position = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # in its text
     left = np.ones(copies.word_offsets[-1], bool)
-    left[copies.word_offsets[:-1] + place] = False
+    left[copies.word_offsets[:-1] + position] = False
     return forward(model, hidden(copies, left)).p - traces.p[traces.owner]
 
 
 def erased(
-    model: nn.Module, documents: Documents, traces: Traces, without: Callable = shortened
+    model: nn.Module,
+    documents: Documents,
+    traces: Traces,
+    without: Callable = shortened,
 ) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 

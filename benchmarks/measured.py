@@ -47,5 +47,5 @@ def stamped(table: pd.DataFrame) -> pd.DataFrame:
 def machine() -> str:
     """This machine in words."""
     about = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*: (.+)", about.read_text()) if about.is_file() else None
-    return found[1] if found else platform.processor() or platform.machine()
+    model = re.search(r"model name\s*: (.+)", about.read_text()) if about.is_file() else None
+    return model[1] if model else platform.processor() or platform.machine()

@@ -125,15 +125,15 @@ def beside(
     device: str,
     what: str,
     model: str,
-    made: Callable[[str], Callable[[], object]],
+    work_on: Callable[[str], Callable[[], object]],
     cpu: bool = True,
     apart: Callable[[object, object], float] | None = None,
     times: float = 1.0,
 ) -> dict:
-    """A row: so many times the seconds of the work made(machine) on the device and, unless that takes too long, on the
+    """A row: so many times the seconds of the work that work_on(machine) gives, on the device and, with cpu, on the
     processor; apart: of both results."""
-    seconds, expected, _ = timed("cpu", made) if cpu else (np.nan, None, 0)
-    gpu, reached, peak = timed(device, made)
+    seconds, expected, _ = timed("cpu", work_on) if cpu else (np.nan, None, 0)
+    gpu, reached, peak = timed(device, work_on)
     return {
         "what": what,
         "model": model,
@@ -144,13 +144,13 @@ def beside(
     }
 
 
-def timed(machine: str, made: Callable) -> tuple[float, object, float]:
+def timed(machine: str, work_on: Callable) -> tuple[float, object, float]:
     """Seconds of the faster of two calls there, the last result, the peak of the GPU's memory in MB."""
     cuda = machine.startswith("cuda")
     seconds = []
     with patch.dict(os.environ, ATTN_DEVICE=machine):
         compute_device()
-        work = made(machine)
+        work = work_on(machine)
         if cuda:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats(machine)
@@ -266,11 +266,11 @@ def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
         for rows in steps:
             descend(optimiser, jain.losses(model, documents, rows))
 
-    def made(machine: str) -> Callable:
+    def work_on(machine: str) -> Callable:
         return partial(train, copy.deepcopy(model).to(machine))
 
     what = f"an epoch, {len(chosen)} steps"
-    return beside(device, what, encoder, made, times=len(chosen) / len(steps))
+    return beside(device, what, encoder, work_on, times=len(chosen) / len(steps))
 
 
 READINGS = {

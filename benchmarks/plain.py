@@ -75,7 +75,7 @@ def permutation(traces: Traces, count: int = 100) -> np.ndarray:
 
 def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
     """`experiments.search.search` from the log-weights (k, T), a batch at a time under automatic differentiation."""
-    found = np.empty_like(starts)
+    adversaries = np.empty_like(starts)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
         free = torch.stack(
@@ -92,8 +92,8 @@ def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
             adam.step()
         weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
         tokens = [np.arange(*traces.offsets[row : row + 2]) for row in rows]
-        found[:, np.concatenate(tokens)] = weights.detach()[:, batch.mask]
-    return found
+        adversaries[:, np.concatenate(tokens)] = weights.detach()[:, batch.mask]
+    return adversaries
 
 
 def divergence(a: Tensor, b: Tensor) -> Tensor:
