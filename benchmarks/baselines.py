@@ -36,20 +36,17 @@ def bag_of_words(data: Encoded) -> dict:
         splits = {name: documents.queries for name, documents in splits.items()}
     train = weigh.fit_transform(texts(splits["train"]))
     dev, test = (weigh.transform(texts(splits[name])) for name in ("dev", "test"))
-    best_accuracy = -1.0
-    for strength in STRENGTHS:  # the strongest penalty first
-        model = LogisticRegression(C=strength, max_iter=300).fit(train, splits["train"].labels)
-        accuracy = float(model.score(dev, splits["dev"].labels))
-        if accuracy > best_accuracy:
-            best_accuracy = accuracy
-            best_strength = strength
-            best = model
+    models = [
+        LogisticRegression(C=strength, max_iter=300).fit(train, splits["train"].labels)
+        for strength in STRENGTHS  # the strongest penalty first
+    ]
+    best = max(models, key=lambda model: model.score(dev, splits["dev"].labels))
     labels = splits["test"].labels
     return {
         "corpus": data.name,
         "majority": float((labels == np.bincount(splits["train"].labels).argmax()).mean()),
         "regression": float(best.score(test, labels)),
-        "strength": best_strength,
+        "strength": best.C,
         "words": train.shape[1],
         **{f"n_{name}": len(splits[name]) for name in ("train", "dev", "test")},
         "data": data.fingerprint[:12],

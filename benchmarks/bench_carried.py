@@ -53,8 +53,9 @@ def carried(runs: list[Run]) -> list[dict]:
             scores.append(of_reader(kinds, reader, texts, rare))
         for source in scores[0]:
             about = {"corpus": runs[0].corpus, "reader": reader, "source": source}
-            rows.append(about | beside(scores, source, reader))
-    return [row | {"n_seeds": len(seeds), "documents": len(texts["test"])} for row in rows]
+            size = {"n_seeds": len(seeds), "documents": len(texts["test"])}
+            rows.append(about | beside(scores, source, reader) | size)
+    return rows
 
 
 def of_reader(
@@ -64,28 +65,30 @@ def of_reader(
     rare: np.ndarray,
 ) -> dict[str, dict]:
     """Kind of weights -> `score` of a reader under these on the test texts, its threshold chosen on dev."""
-    labels = {split: documents.labels for split, documents in texts.items()}
-    logits = {split: under_weights(kinds, reader, split, texts[split], rare) for split in texts}
-    test = logits["test"].items()
-    return {source: score(logits["dev"][source], values, labels) for source, values in test}
+    dev, test = (
+        under_weights(
+            kinds[reader][split],
+            {name: lent[split].attention for name, lent in kinds.items()},
+            rare[texts[split].ids[texts[split].inner]],
+        )
+        for split in ("dev", "test")
+    )
+    labels = texts["dev"].labels, texts["test"].labels
+    return {source: score(dev[source], test[source], *labels) for source in test}
 
 
 def under_weights(
-    kinds: dict[str, dict[str, Traces]],
-    reader: str,
-    split: str,
-    texts: Documents,
+    traces: Traces,
+    weights: dict[str, np.ndarray],
     rare: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Kind of weights -> logits (draws, D) of the reader, one of `kinds`, under these, permuted, rare and uniform ones.
+    """Kind of weights -> logits (draws, D) of a reader under these weights (T,), permuted, rare and uniform ones.
 
-    kinds: name -> split -> traces, whose attention is lent.
-    """
-    traces = kinds[reader][split]
-    of_words = rare[texts.ids[texts.inner]]
-    weights = {name: lent[split].attention for name, lent in kinds.items()}
-    weights["rarity"] = of_words / totals(of_words, traces.offsets)[traces.owner]
-    weights["uniform"] = 1 / traces.lengths[traces.owner]
+    rare: of each word (T,)."""
+    weights = weights | {
+        "rarity": rare / totals(rare, traces.offsets)[traces.owner],
+        "uniform": 1 / traces.lengths[traces.owner],
+    }
     logits = {name: traces.logits_under(values)[None, :, 0] for name, values in weights.items()}
     orders = [permuted_weights(traces, draw).logits[:, 0] for draw in range(ORDERS)]
     return logits | {"permuted": np.stack(orders)}
@@ -98,17 +101,19 @@ def read_all(run: Run, texts: dict[str, Documents]) -> dict[str, Traces]:
 
 
 def score(
-    dev: np.ndarray, test: np.ndarray, label: dict[str, np.ndarray]
+    dev: np.ndarray,
+    test: np.ndarray,
+    dev_label: np.ndarray,
+    label: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Of logits (K, D) under one kind of weights, means over K orders: accuracy (D,), of decisions at 0; tuned (D,),
     at the threshold that is most accurate on dev; auc."""
-    columns = {"accuracy": [], "tuned": [], "auc": []}
-    for on_dev, on_test in zip(dev, test, strict=True):
-        threshold = best_threshold(on_dev, label["dev"])
-        columns["accuracy"].append((on_test > 0) == label["test"])
-        columns["tuned"].append((on_test > threshold) == label["test"])
-        columns["auc"].append(roc_auc_score(label["test"], on_test))
-    return {name: np.mean(values, axis=0) for name, values in columns.items()}
+    thresholds = np.array([best_threshold(order, dev_label) for order in dev])
+    return {
+        "accuracy": ((test > 0) == label).mean(axis=0),
+        "tuned": ((test > thresholds[:, None]) == label).mean(axis=0),
+        "auc": np.mean([roc_auc_score(label, order) for order in test]),
+    }
 
 
 def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
@@ -121,21 +126,21 @@ def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
 
 
 def beside(
-    scores: list[dict[str, dict[str, np.ndarray]]], source: str, reader: str
+    scores: list[dict[str, dict[str, np.ndarray]]],
+    source: str,
+    reader: str,
 ) -> dict[str, float]:
     """Means over seeds under a kind of weights, and what they are more than under own and under uniform weights, with
     95 % intervals: over seeds and documents, of the AUC over seeds."""
     row = {}
     for name in ("accuracy", "tuned", "auc"):
+        interval = seed_interval if name == "auc" else crossed_interval
         values = np.array([of_seed[source][name] for of_seed in scores])
         row[name] = values.mean()
         for against, key in (("own", reader), ("uniform", "uniform")):
             difference = values - np.array([of_seed[key][name] for of_seed in scores])
-            low = high = 0.0
-            if source != key:
-                low, high = (
-                    seed_interval(difference) if name == "auc" else crossed_interval(difference)
-                )
-            row |= {f"{name}_beyond_{against}": difference.mean(), f"{name}_{against}_low": low}
+            low, high = (0.0, 0.0) if source == key else interval(difference)
+            row[f"{name}_beyond_{against}"] = difference.mean()
+            row[f"{name}_{against}_low"] = low
             row[f"{name}_{against}_high"] = high
     return row

@@ -19,7 +19,7 @@ from attn_core.measures import classification
 from attn_core.traces import Traces
 from attn_core.tracing import forward, trace
 from attn_lab.data.order import fixed_order
-from attn_lab.more.compared import SHARES, chosen, compared, importances
+from attn_lab.more.compared import compared, erasure, importances, means
 from attn_lab.runs import index, store
 from attn_lab.runs.compute import inputs_of, weights_of
 from attn_lab.runs.families import LONGEST_SLOW, trained_model
@@ -62,16 +62,17 @@ def hidden(documents: Documents, left: np.ndarray) -> Documents:
 def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> np.ndarray:
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
     copies = documents.take(traces.owner)  # one a word
-    word = (
-        np.flatnonzero(documents.inner) - documents.offsets[traces.owner]
-    )  # its place in its text
-    ids = copies.ids.copy()
-    ids[copies.offsets[:-1] + word] = UNKNOWN
-    return forward(model, replace(copies, ids=ids)).p - traces.p[traces.owner]
+    position = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # in its text
+    left = np.ones(copies.word_offsets[-1], bool)
+    left[copies.word_offsets[:-1] + position] = False
+    return forward(model, hidden(copies, left)).p - traces.p[traces.owner]
 
 
 def erased(
-    model: nn.Module, documents: Documents, traces: Traces, without: Callable = shortened
+    model: nn.Module,
+    documents: Documents,
+    traces: Traces,
+    without: Callable = shortened,
 ) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
@@ -79,20 +80,13 @@ def erased(
     which class a word speaks.
     """
     (draws,) = random.uniforms(0, "orders", traces.doc_id, traces.offsets)
-    toward = np.where(traces.predicted == 1, 1.0, -1.0)
-    values = importances(traces)
-    values["gradient_unsigned"] = np.abs(values["gradient"])
-    lost = {}
-    for measure, value in values.items():
-        for share in SHARES:
-            words = chosen(value, traces.offsets, share, draws)
-            for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
-                p = forward(model, without(documents, left)).p
-                lost[measure, f"{name} share={share:g}"] = toward * (traces.p - p)
-    table = pd.DataFrame(lost)
-    means = pd.DataFrame({"value": table.mean(), "error": table.sem()})
-    means = means.rename_axis(["measure", "statistic"]).reset_index()
-    return means.assign(other="", level="word")
+    measures = importances(traces)
+    measures["gradient_unsigned"] = np.abs(measures["gradient"])
+
+    def p_of(left: np.ndarray) -> np.ndarray:
+        return forward(model, without(documents, left)).p
+
+    return means(erasure(traces, measures, draws, p_of)).assign(level="word")
 
 
 def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, np.ndarray]:

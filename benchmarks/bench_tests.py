@@ -73,27 +73,26 @@ def areas(corpus: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def told(good: list[Traces], models: list[Traces], test: Callable, **named) -> list[dict]:
-    """Rows of FORMS: how well a test tells good weights from the same permuted, in models of the first seeds."""
-    asked = zip(good, models, SEEDS, strict=False)
-    return rows_of(
-        [told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked], **named
-    )
+def told(
+    good: list[Traces],
+    models: list[Traces],
+    test: Callable,
+    seeds: Iterable[int] = SEEDS,
+    **named,
+) -> list[dict]:
+    """Rows of FORMS: how well a test tells good weights from the same permuted, in models of the first seeds, of the
+    same documents."""
+    asked = zip(good, models, seeds, strict=False)
+    tables = [told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked]
+    return [
+        mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS
+    ]
 
 
 def stable(weights: list[Traces], /, **named) -> list[dict]:
     """The same of being like the first seed's (Wiegreffe & Pinter 3.3)."""
     first, *further = weights
-    asked = zip(further, SEEDS[1:], strict=False)
-    tables = [told_apart(one, first, is_like, seed, ORDERS) for one, seed in asked]
-    return rows_of(tables, **named, measure="stable")
-
-
-def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
-    """One row for each of FORMS, of tables of `told_apart`, one a seed, of the same documents."""
-    return [
-        mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS
-    ]
+    return told(further, [first] * len(further), is_like, SEEDS[1:], **named, measure="stable")
 
 
 def is_like(weights: Traces, first: Traces) -> np.ndarray:

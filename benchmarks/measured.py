@@ -2,6 +2,7 @@
 
 import datetime
 import platform
+import re
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +46,6 @@ def stamped(table: pd.DataFrame) -> pd.DataFrame:
 
 def machine() -> str:
     """This machine in words."""
-    lines = (
-        Path("/proc/cpuinfo").read_text().splitlines()
-        if Path("/proc/cpuinfo").is_file()
-        else []
-    )
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    about = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.+)", about.read_text()) if about.is_file() else None
+    return model[1] if model else platform.processor() or platform.machine()

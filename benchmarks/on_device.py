@@ -107,16 +107,17 @@ def measure(device: str, sizes: Sizes) -> Iterator[dict]:
     yield from parity(device, sizes)
     yield from trainings(device)
     test = speed.texts(sizes.test, speed.VOCABULARY, seed=1)
+    long = speed.texts(sizes.long, speed.VOCABULARY, long=True)
     for encoder in ENCODERS:
         yield epoch(device, encoder, sizes)
     for encoder in ("lstm", "transformer"):
-        yield from readings(device, encoder, test)
+        for name, asked in READINGS.items():
+            read = reading(speed.classifier(encoder).eval(), test, **asked)
+            slow = encoder == "transformer" and name == "leave-one-out"
+            yield beside(device, f"{name}, {len(test):,} texts", encoder, read, cpu=not slow)
     for encoder in ("lstm", "cnn", "average"):
-        model = speed.classifier(encoder).eval().to(device)
-        read = partial(
-            trace, model, speed.texts(sizes.long, speed.VOCABULARY, long=True), progress=False
-        )
-        yield beside(device, f"all of {sizes.long} texts of 180 words", encoder, read)
+        read = reading(speed.classifier(encoder).eval(), long)
+        yield beside(device, f"all of {len(long)} texts of 180 words", encoder, read, cpu=False)
     yield from searches(device, test, sizes)
 
 
@@ -124,43 +125,49 @@ def beside(
     device: str,
     what: str,
     model: str,
-    work: Callable[[], object],
-    on_cpu: Callable[[], object] | None = None,
+    work_on: Callable[[str], Callable[[], object]],
+    cpu: bool = True,
     apart: Callable[[object, object], float] | None = None,
     times: float = 1.0,
 ) -> dict:
-    """A row: so many times the seconds of work on the device and, unless that takes too long, of the same on the
+    """A row: so many times the seconds of the work that work_on(machine) gives, on the device and, with cpu, on the
     processor; apart: of both results."""
-    cpu = difference = np.nan
-    expected = None
-    if on_cpu:
-        cpu, expected, _ = timed("cpu", on_cpu)
-    gpu, reached, peak = timed(device, work)
-    if apart:
-        difference = apart(expected, reached)
-    named = {"what": what, "model": model, "cpu": times * cpu, "gpu": times * gpu}
-    return named | {"difference": difference, "peak_mb": peak}
+    seconds, expected, _ = timed("cpu", work_on) if cpu else (np.nan, None, 0)
+    gpu, reached, peak = timed(device, work_on)
+    return {
+        "what": what,
+        "model": model,
+        "cpu": times * seconds,
+        "gpu": times * gpu,
+        "difference": apart(expected, reached) if apart else np.nan,
+        "peak_mb": peak,
+    }
 
 
-def timed(machine: str, work: Callable[[], object]) -> tuple[float, object, float]:
+def timed(machine: str, work_on: Callable) -> tuple[float, object, float]:
     """Seconds of the faster of two calls there, the last result, the peak of the GPU's memory in MB."""
     cuda = machine.startswith("cuda")
-    if cuda:
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(machine)
     seconds = []
     with patch.dict(os.environ, ATTN_DEVICE=machine):
         compute_device()
+        work = work_on(machine)
+        if cuda:
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats(machine)
         for _ in range(2):
             began = perf_counter()
             result = work()
             if cuda:
                 torch.cuda.synchronize(machine)
             seconds.append(perf_counter() - began)
-    return (
-        min(seconds),
-        result,
-        torch.cuda.max_memory_allocated(machine) / 2**20 if cuda else np.nan,
+    peak = torch.cuda.max_memory_allocated(machine) / 2**20 if cuda else np.nan
+    return min(seconds), result, peak
+
+
+def reading(model: nn.Module, documents: Documents, **asked: bool) -> Callable:
+    """Machine -> the work of reading documents there, see `trace`."""
+    return lambda machine: partial(
+        trace, copy.deepcopy(model).to(machine), documents, progress=False, **asked
     )
 
 
@@ -201,25 +208,22 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
 def parity(device: str, sizes: Sizes) -> Iterator[dict]:
     """The same weights read on both: the largest difference of all numbers, infinite where one has none."""
     for name, model, documents in families(sizes.parity):
-        there = copy.deepcopy(doubled(model)).to(device)
-        read = partial(trace, documents=documents, progress=False)
-        row = beside(device, "parity", name, partial(read, there), partial(read, model), apart)
-        single = read(model)
-        yield row | {"rounding": apart(read(model.double()), single)}
+        read = reading(doubled(model), documents)
+        row = beside(device, "parity", name, read, apart=apart)
+        single = read("cpu")()
+        model.double()
+        yield row | {"rounding": apart(read("cpu")(), single)}
 
 
 def apart(expected: Traces, reached: Traces) -> float:
     """The largest absolute difference of ARRAYS, infinite where one is NaN and the other is not."""
-    largest = 0.0
-    for name in ARRAYS:
-        one_side = np.isnan(getattr(expected, name)) != np.isnan(getattr(reached, name))
-        difference = np.abs(
-            np.nan_to_num(getattr(expected, name)) - np.nan_to_num(getattr(reached, name))
-        )
-        largest = max(
-            largest, float(difference.max(initial=0.0)), np.inf if one_side.any() else 0.0
-        )
-    return largest
+    differences = [
+        np.abs(getattr(expected, name) - getattr(reached, name)).ravel() for name in ARRAYS
+    ]
+    absent = [np.isnan([getattr(one, name) for one in (expected, reached)]) for name in ARRAYS]
+    if any((here != there).any() for here, there in absent):
+        return np.inf
+    return float(np.nanmax(np.concatenate(differences)))
 
 
 def trainings(device: str) -> Iterator[dict]:
@@ -231,21 +235,22 @@ def trainings(device: str) -> Iterator[dict]:
         torch.manual_seed(run.seed)
         return fit(run, data, start, False, *bases).weights["dev"]
 
-    _, base, _ = timed(device, partial(weights_of, BASE))
-
     def changed(_: None, weights: dict) -> float:
         return max(float(np.abs(base[name] - weights[name]).max()) for name in base)
 
+    _, base, _ = timed(device, lambda _: partial(weights_of, BASE))
     for run in TRAINED:
         bases = [] if run.base is None else [base]
         work = partial(weights_of, run, *bases)
-        apart = changed if run is BASE else None
+        what = "a training; the first repeated"
+        differs = changed if run is BASE else None
         yield beside(
             device,
-            "a training; the first repeated",
+            what,
             f"{run.family} {run.encoder}",
-            work,
-            apart=apart,
+            lambda _, work=work: work,
+            False,
+            differs,
         )
 
 
@@ -261,16 +266,11 @@ def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
         for rows in steps:
             descend(optimiser, jain.losses(model, documents, rows))
 
-    there = copy.deepcopy(model).to(device)
+    def work_on(machine: str) -> Callable:
+        return partial(train, copy.deepcopy(model).to(machine))
+
     what = f"an epoch, {len(chosen)} steps"
-    return beside(
-        device,
-        what,
-        encoder,
-        partial(train, there),
-        partial(train, model),
-        times=len(chosen) / len(steps),
-    )
+    return beside(device, what, encoder, work_on, times=len(chosen) / len(steps))
 
 
 READINGS = {
@@ -278,19 +278,6 @@ READINGS = {
     "gradients": {"leave_one_out": False},
     "leave-one-out": {"gradient": False},
 }
-
-
-def readings(device: str, encoder: str, documents: Documents) -> Iterator[dict]:
-    """Seconds of what is read of a test set; of a transformer's deletions on the GPU alone."""
-    model = speed.classifier(encoder).eval()
-    there = copy.deepcopy(model).to(device)
-    for name, asked in READINGS.items():
-        read = partial(trace, documents=documents, progress=False, **asked)
-        slow = encoder == "transformer" and name == "leave-one-out"
-        on_cpu = None if slow else partial(read, model)
-        yield beside(
-            device, f"{name}, {len(documents):,} texts", encoder, partial(read, there), on_cpu
-        )
 
 
 def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
@@ -304,21 +291,16 @@ def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
         (" of 180 words", "one logit", speed.classifier("average"), long),
     )
     for of, name, model, read in ways:
-        with patch.dict(os.environ, ATTN_DEVICE=device if of else "cpu"):
+        machine = device if of else "cpu"
+        with patch.dict(os.environ, ATTN_DEVICE=machine):
             traces = forward(doubled(model).to(compute_device()), read)
         work = partial(search, traces, steps=sizes.search_steps, progress=False)
-        jsd = partial(jsd_apart, traces)
         what = f"search, {len(read):,} texts{of}, {sizes.search_steps} steps"
-        yield (
-            beside(device, what, name, work)
-            if of
-            else beside(device, what, name, work, work, jsd)
-        )
+        jsd = None if of else partial(jsd_apart, traces)
+        yield beside(device, what, name, lambda _, work=work: work, not of, jsd)
 
 
-def jsd_apart(traces: Traces, expected: np.ndarray, reached: np.ndarray) -> float:
+def jsd_apart(traces: Traces, *searched: np.ndarray) -> float:
     """The largest difference of two searches' JSD to the model's attention."""
-    jsd = [
-        jsd_ragged(weights, traces.attention, traces.offsets) for weights in (expected, reached)
-    ]
-    return float(np.abs(jsd[0] - jsd[1]).max())
+    expected, reached = (jsd_ragged(one, traces.attention, traces.offsets) for one in searched)
+    return float(np.abs(expected - reached).max())

@@ -11,35 +11,15 @@ from scipy.stats import kendalltau
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attn_core.documents import Documents
-from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces
-from attn_core.tracing import forward
 
 BATCH = 32
-
-
-def outputs(model: Classifier, documents: Documents) -> np.ndarray:
-    """`Traces.p` of each document, by a forward pass alone."""
-    return forward(model, documents).p
 
 
 def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
     """Rows of documents, the shortest first, in batches."""
     order = np.argsort(lengths, kind="stable")
     return [order[start : start + size] for start in range(0, len(order), size)]
-
-
-def in_order(
-    offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tensor]]
-) -> np.ndarray:
-    """The numbers at a mask of batches (rows, mask (B, L), values (..., B, L)), document after document (..., T)."""
-    _, _, first = by_batch[0]
-    numbers = np.empty((*first.shape[:-2], offsets[-1]))
-    for rows, mask, values in by_batch:
-        tokens = np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows])
-        numbers[..., tokens] = values[..., mask]
-    return numbers
 
 
 def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
@@ -95,8 +75,7 @@ def permutation(traces: Traces, count: int = 100) -> np.ndarray:
 
 def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
     """`experiments.search.search` from the log-weights (k, T), a batch at a time under automatic differentiation."""
-    by_batch = []
-    k = len(starts)
+    adversaries = np.empty_like(starts)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
         free = torch.stack(
@@ -107,13 +86,14 @@ def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
             weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
             excess = ((batch.p(weights) - batch.p(batch.attention)).abs() - 0.01).relu()
             loss = (500 * excess - divergence(weights, batch.attention)).sum()
-            loss = loss - divergence(weights[:, None], weights[None]).sum() / k**2
+            loss = loss - divergence(weights[:, None], weights[None]).sum() / len(starts) ** 2
             adam.zero_grad()
             loss.backward()
             adam.step()
         weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
-        by_batch.append((rows, batch.mask, weights.detach()))
-    return in_order(traces.offsets, by_batch)
+        tokens = [np.arange(*traces.offsets[row : row + 2]) for row in rows]
+        adversaries[:, np.concatenate(tokens)] = weights.detach()[:, batch.mask]
+    return adversaries
 
 
 def divergence(a: Tensor, b: Tensor) -> Tensor:
@@ -128,20 +108,18 @@ def log(weights: Tensor) -> Tensor:
 
 
 def removals(traces: Traces, ranks: np.ndarray) -> np.ndarray:
-    """How many items are erased until the decision changes, (R, D), -1 where it never does: for each of R orders (R, T)
-    of removal, 0 first, one forward pass of the decoder after each item taken from a batch."""
-    removed = np.full((len(ranks), len(traces)), -1)
+    """How many items are erased until the decision changes, (R, D), -1 where it never does: for each of R orders of
+    removal (R, D, n), 0 first, one forward pass of the decoder after each item taken from a batch. All texts have n."""
+    removed = np.full(ranks.shape[:2], -1)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
         decision = batch.decision(batch.attention)
-        lengths = torch.tensor(traces.lengths[rows])
-        for order, of_order in zip(ranks, removed, strict=True):
-            rank = padded(traces, rows, order, np.inf)
+        for order, of_order in zip(torch.tensor(ranks[:, rows]), removed, strict=True):
             flipped = torch.full((len(rows),), -1)
-            for count in range(1, batch.mask.shape[1] + 1):
-                left = batch.attention * (rank >= count)
+            for count in range(1, ranks.shape[2] + 1):
+                left = batch.attention * (order >= count)
                 left = left / left.sum(1, keepdim=True).clamp(min=1e-30)
-                flips = (batch.decision(left) != decision) & (flipped < 0) & (count <= lengths)
+                flips = (batch.decision(left) != decision) & (flipped < 0)
                 flipped[flips] = count
                 if (flipped > 0).all():
                     break

@@ -120,7 +120,7 @@ def tasks() -> Iterator[Task]:
     )
     erased = items()
     values = np.stack([erased.score, *np.random.default_rng(0).random((3, len(erased.score)))])
-    ranks = np.argsort(np.argsort(-values.reshape(4, len(erased), -1))).reshape(4, -1)
+    ranks = np.argsort(np.argsort(-values.reshape(4, len(erased), -1)))
     phase = "items erased until the decision flips (200 × 180)"
     yield Task(phase, partial(removals, erased), partial(plain.removals, erased, ranks))
 

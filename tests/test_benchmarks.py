@@ -41,7 +41,7 @@ def test_the_plain_experiments_find_what_ours_find(traces):
         plain.search(traces, starts, 20), search(traces, starts=starts, steps=20), atol=1e-4
     )
     items = speed.items(40, 9)
-    ranks = np.argsort(np.argsort(-items.attention.reshape(40, 9))).reshape(1, -1)
+    ranks = np.argsort(np.argsort(-items.attention.reshape(1, 40, 9)))
     assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
 
 

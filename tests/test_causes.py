@@ -38,6 +38,12 @@ def tried(stored):
     return tried
 
 
+@pytest.fixture
+def in_row(tried):
+    """What is said of the variant with random vectors in SST's row."""
+    return lambda *parts: row_for(tried(*parts), variant="vectors=random", corpus="sst", **PLACE)
+
+
 def standard(value=0.6, **more):
     return seeds_of(encoders=("lstm",), values={TAU: value}, **more)
 
@@ -50,14 +56,10 @@ def variant(*values, seeds=SEEDS, **fields):
     ]
 
 
-def test_a_variant_that_explains_a_difference(tried):
+def test_a_variant_that_explains_a_difference(in_row):
     runs = variant(0.40, 0.41, 0.42, vectors="random")
-    row = row_for(tried(standard(), runs), variant="vectors=random", corpus="sst", **PLACE)
-    assert (row["value"], row["shift"], row["n_seeds"]) == (
-        pytest.approx(0.41),
-        pytest.approx(0.41 - 0.59),
-        3,
-    )
+    row = in_row(standard(), runs)
+    assert (row["value"], row["shift"], row["n_seeds"]) == pytest.approx((0.41, 0.41 - 0.59, 3))
     assert [row["low"], row["high"]] == pytest.approx([-0.18] * 2), "the seeds move alike"
     assert row["within"]
     assert not row["already"]
@@ -76,15 +78,14 @@ def test_a_checkpoint_of_another_training_explains_nothing(tried, loss, there):
 
 
 @pytest.mark.parametrize(("seed", "within", "already"), [(SEEDS[0], False, True), (SEEDS[1], True, False)])
-def test_a_variant_is_judged_beside_the_standard_runs_of_its_seeds(tried, seed, within, already):
+def test_a_variant_is_judged_beside_the_standard_runs_of_its_seeds(in_row, seed, within, already):
     """All seeds together differ, one holds already: there the variant explains nothing."""
     runs = variant(0.40, 0.7, 0.7, 0.7, 0.7)
-    found = tried(runs, variant(0.38, seeds=[seed], vectors="random"))
-    row = row_for(found, variant="vectors=random", corpus="sst", **PLACE)
+    row = in_row(runs, variant(0.38, seeds=[seed], vectors="random"))
     assert (row["within"], row["already"]) == (within, already)
 
 
-def test_a_variant_with_the_same_checkpoint_varies_nothing(tried):
+def test_a_variant_with_the_same_checkpoint_varies_nothing(tried, in_row):
     runs = standard(spread=0.0)
     (again,) = variant(0.6, vectors="random")
     assert same_checkpoint(again, runs[0])
@@ -94,7 +95,7 @@ def test_a_variant_with_the_same_checkpoint_varies_nothing(tried):
     moved = shorter.numbers.assign(value=shorter.numbers["value"] + 1e-9)
     assert not same_checkpoint(dataclasses.replace(shorter, numbers=moved), runs[0])
     other = variant(0.4, seeds=SEEDS[1:], vectors="random")
-    row = row_for(tried(runs, [again], other), variant="vectors=random", corpus="sst", **PLACE)
+    row = in_row(runs, [again], other)
     assert row["n_seeds"] == 2 and row["key"] == other[0].key, (
         "a seed that did not move counts as long as another did"
     )

@@ -1,6 +1,7 @@
 """Measures of importance beside each other, and erased: by hand, against brute force, and against the network."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
 
 import numpy as np
@@ -14,7 +15,7 @@ from attn_core.experiments.single import logits_without
 from attn_core.traces import sigmoid
 from attn_core.tracing import trace
 from attn_lab import Run, obtain
-from attn_lab.more.compared import SHARES, agreement, chosen, compared, erasure, importances
+from attn_lab.more.compared import SHARES, agreement, chosen, compared, erasure, importances, p_attending_to
 from benchmarks import bench_compared
 
 TABLE = ROOT / "data" / "measured" / "compared.csv.xz"
@@ -65,10 +66,11 @@ def test_erasure_by_hand():
     assert np.flatnonzero(words[0.5]).tolist() == [1, 7, 8, 9, 10, 11]
     ties = chosen(np.zeros(12), traces.offsets, 0.1, -values)  # draws decide
     assert np.flatnonzero(ties).tolist() == [1, 11]
+    lost = erasure(traces, {"a": values}, draws, partial(p_attending_to, traces))
     p = sigmoid(logits_without(traces, np.array([1, 11]))[:, 0])
-    lost = np.where(traces.predicted == 1, traces.p - p, p - traces.p)
-    np.testing.assert_allclose(erasure(traces, ~words[0.1]), lost)
-    np.testing.assert_allclose(erasure(traces, np.ones(12, bool)), 0, atol=1e-12)
+    expected = np.where(traces.predicted == 1, traces.p - p, p - traces.p)
+    np.testing.assert_allclose(lost["a", "", "comprehensiveness share=0.1"], expected)
+    np.testing.assert_allclose(p_attending_to(traces, np.ones(12, bool)), traces.p, atol=1e-12)
 
 
 def test_without_context_a_state_is_its_word():

@@ -6,7 +6,7 @@ import pytest
 from conftest import one, toy_traces
 from test_erasure import every_toy
 
-from attn_core.experiments.removal import removals
+from attn_core.experiments.removal import RANKINGS, removals
 from attn_core.experiments.single import CHOICES, RULES, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_lab.more.erasure import derived, dispersion
@@ -64,12 +64,10 @@ def test_dispersion_by_hand():
 
 def documents_by_hand() -> pd.DataFrame:
     """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
-    removed = {
+    removed = {name: [1, 2, 2, 2, -1] for name in RANKINGS} | {
         "random": [1, 4, 3, 2, -1],
         "attention": [1, 3, 2, 2, -1],
         "gradient": [1, 2, -1, 2, -1],
-        "product": [1, 2, 2, 2, -1],
-        "first_order": [1, 2, 2, 2, -1],
         "optimum": [1, 2, 1, 2, -1],
     }
     columns = {"n": [1, 4, 4, 2, 4]}

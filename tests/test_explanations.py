@@ -143,9 +143,10 @@ def test_the_last_layer_under_other_weights(model, text):
 
 
 def test_where_cls_looks_is_all_there_is():
-    kinds = rankings.by_kind(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([[False, True]]))
-    shares = {name: round(float(share[0]), 6) for name, share in kinds.items()}
-    assert shares == {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
+    found = cls.looks([torch.tensor([[[[0.1, 0.2, 0.3, 0.4]]]])], torch.tensor([[False, True]]))
+    shares = {name: round(float(share[0]), 6) for name, share in found.items()}
+    expected = {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
+    assert shares == {f"looks_{kind} depth=1": share for kind, share in expected.items()}
 
 
 def test_agreement_by_hand():
@@ -165,7 +166,7 @@ def documents():
 @pytest.fixture(scope="module")
 def table(model, documents):
     reader = cls.Reader(model, VOCABULARY, progress=False)
-    return cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
+    return cls.read_documents(reader, documents, "sst", ranks=True)
 
 
 def test_a_row_a_document(model, table):
@@ -192,7 +193,7 @@ def test_every_tensor_is_made_on_the_models_device(model, documents, table):
     """Here the CPU, and torch's default another one, whose tensors mix with no others."""
     with torch.device("meta"):
         reader = cls.Reader(model, VOCABULARY, progress=False)
-        again = cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
+        again = cls.read_documents(reader, documents, "sst", ranks=True)
     pd.testing.assert_frame_equal(again, table)
 
 

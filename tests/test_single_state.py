@@ -7,7 +7,7 @@ import pytest
 from conftest import one, toy_pairs, toy_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain import documents
+from plain import documents, output_under
 
 from attn_core.traces import decisions, sigmoid
 from attn_lab.more.single_state import elsewhere, median_change, single_state_agreement
@@ -20,14 +20,10 @@ def decides(logits):
 @pytest.mark.parametrize("classes", [1, 3])
 def test_words_of_other_texts(classes):
     traces = toy_traces(lengths=(1, 2, 5, 8), seed=classes, classes=classes)
-    b, expected = traces.bias.astype(float), []
-    for d, _, a, c in documents(traces):
-        own, others = (
-            decides(b + a @ c),
-            [token for e, _, _, more in documents(traces) if e != d for token in more],
-        )
-        expected.append(np.mean([decides(b + token) == own for token in others]))
-    np.testing.assert_allclose(elsewhere(traces), expected)
+    alone = [decides(token) for token in traces.bias + traces.contribution.astype(float)]
+    for d, found in enumerate(elsewhere(traces)):
+        others = np.array(alone)[traces.owner != d]
+        assert found == pytest.approx(np.mean(others == traces.predicted[d]))
 
 
 def test_by_hand():
@@ -63,14 +59,8 @@ def test_pairs_are_read_by_their_network_and_never_called_locked():
     found = single_state_agreement(traces)
     assert found["attention_invariant"].isna().all()
     assert found["permutation_expected"].isna().all()
-    for d in range(len(traces)):
-        start, stop = traces.offsets[d : d + 2]
-        alone = []
-        for t in range(start, stop):
-            weights = np.zeros(len(traces.score))
-            weights[t] = 1
-            weights[traces.offsets[:-1][np.arange(len(traces)) != d]] = 1
-            alone.append(decisions(traces.logits_under(weights))[d] == decisions(traces.logits)[d])
+    for d, n in enumerate(traces.lengths):
+        alone = [output_under(traces, d, weights).argmax() == traces.predicted[d] for weights in np.eye(n)]
         assert found["single_state_agreement"].iloc[d] == pytest.approx(np.mean(alone))
 
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from attn_core.device import fitting
 from attn_core.documents import Documents
 from attn_core.experiments import draws
+from attn_core.experiments.tables import IDENTITY
 from attn_core.models.classifier import Tensors, real_tokens
 from attn_core.traces import chunks, maxima, sigmoid
 from attn_core.tracing.chunks import over_chunks
@@ -197,6 +198,12 @@ def at_home(attention: list[Tensor]) -> Tensor:
     return torch.eye(first.shape[-1], device=first.device)
 
 
+def shares(text: Opened) -> Tensor:
+    """What the heads of the last layer take from each place for [CLS], a_ht v_ht side by side, (B, L, H)."""
+    by_head = text.attention[-1][:, :, 0, :, None] * text.value  # (B, A, L, W)
+    return by_head.transpose(1, 2).flatten(2)
+
+
 def norm(model: FirstState, text: Opened) -> Tensor:
     """|sum_h a_ht v_ht O_h|, (B, L): the length of what [CLS] takes from place t in the last layer.
 
@@ -204,11 +211,7 @@ def norm(model: FirstState, text: Opened) -> Tensor:
     all v_ht O_h are one vector u in each head, this is sum_h a_ht |u|: attention.
     """
     output = model.encoder.layers[-1].self_attn.out_proj.weight  # (H, H)
-    _, heads, _, width = text.value.shape
-    by_head = output.view(-1, heads, width)
-    row = text.attention[-1][:, :, 0]
-    share = torch.einsum("bal,balw,oaw->blo", row, text.value, by_head)
-    return share.norm(dim=-1)
+    return (shares(text) @ output.T).norm(dim=-1)
 
 
 def relevance(attention: list[Tensor], slopes: list[Tensor]) -> Tensor:
@@ -229,14 +232,10 @@ def value_zeroing(model: FirstState, text: Opened) -> Tensor:
     Mohebbi et al. 2023. Deviation: of the last layer alone, not rolled out over layers. Of a place without
     weight it is 0.
     """
-    row = text.attention[-1][:, :, 0]
-    by_head = row[..., None] * text.value  # (B, A, L, W)
-    share = by_head.transpose(1, 2).flatten(2)  # (B, L, H) what each place adds to the context
+    share = shares(text)
     without = share.sum(1, keepdim=True) - share
-    before = text.states[-2][:, :1]
-    state = after(model.encoder.layers[-1], without, before)  # (B, L, H)
-    after_all = text.states[-1][:, :1]
-    return 1 - torch.cosine_similarity(state, after_all, dim=-1)
+    state = after(model.encoder.layers[-1], without, text.states[-2][:, :1])  # (B, L, H)
+    return 1 - torch.cosine_similarity(state, text.states[-1][:, :1], dim=-1)
 
 
 def integrated(model: FirstState, ids: Tensor, mask: int, steps: int = STEPS) -> Tensor:
@@ -302,26 +301,19 @@ def texts_of(documents: Documents) -> list[ndarray]:
     return np.split(documents.ids, documents.offsets[1:-1])
 
 
-def read_documents(reader: Reader, documents: Documents, name: str, asked: tuple[Callable, ...]) -> pd.DataFrame:
+def read_documents(reader: Reader, documents: Documents, name: str, ranks: bool) -> pd.DataFrame:
     """One row a document of a test set: all that is kept of a [CLS] model of two classes.
 
-    Columns: `tables.IDENTITY` and p; and, where asked for, of the first documents of the corpus `name`'s fixed order
-    those of `last_layer` and `against_deletion`, else NaN.
+    Columns: `tables.IDENTITY` and p; of the first documents of the corpus `name`'s fixed order those of `last_layer`
+    and, where asked for, of `against_deletion`, else NaN.
     """
     texts = texts_of(documents)
     p = reader.p(texts)
-    table = pd.DataFrame(
-        {
-            "doc_id": documents.doc_ids,
-            "label": documents.labels,
-            "predicted": (p > 0.5).astype(int),
-            "n": documents.lengths - 2,
-            "p": p,
-        }
-    )
+    identity = (documents.doc_ids, documents.labels, (p > 0.5).astype(int), documents.lengths - 2)
+    table = pd.DataFrame(dict(zip(IDENTITY, identity, strict=True)) | {"p": p})
     order = fixed_order(documents.doc_ids, name)
-    for columns_of in asked:
-        rows = order[: OPENED if columns_of is last_layer else RANKED]
+    for columns_of, most in ((last_layer, OPENED), (against_deletion, RANKED))[: 1 + ranks]:
+        rows = order[:most]
         columns = columns_of(reader, [texts[row] for row in rows], table.iloc[rows])
         table = table.join(pd.DataFrame(columns, index=rows))
     return table
@@ -357,12 +349,16 @@ def contexts_of(text: Opened) -> dict[str, Tensor]:
 
 
 def looks(attention: list[Tensor], signs: Tensor) -> Tensors:
-    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, kinds as `rankings.by_kind`,
-    layers from 1. signs (B, n): which pieces are signs."""
-    columns = {}
+    """looks_<kind> depth=<layer>: where the attention of [CLS] goes, mean over heads, layers from 1: self ([CLS]),
+    separator ([SEP]), signs, words. signs (B, n): which pieces hold neither letter nor figure."""
+    columns: Tensors = {}
     for layer, weights in enumerate(attention, 1):
-        for kind, share in rankings.by_kind(weights.mean(1)[:, 0], signs).items():
-            columns[f"looks_{kind} depth={layer}"] = share
+        row = weights.mean(1)[:, 0]  # (B, L)
+        of_pieces = row[:, 1:-1]
+        of_signs = (of_pieces * signs).sum(1)
+        of_words = of_pieces.sum(1) - of_signs
+        kinds = {"self": row[:, 0], "separator": row[:, -1], "signs": of_signs, "words": of_words}
+        columns |= {f"looks_{kind} depth={layer}": share for kind, share in kinds.items()}
     return columns
 
 

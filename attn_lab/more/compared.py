@@ -3,6 +3,8 @@
 Erasing is that of DeYoung et al. 2020 (ERASER), section 4: comprehensiveness and sufficiency at five shares of a text.
 """
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -77,12 +79,31 @@ def chosen(
     return rank < np.repeat(np.ceil(share * n - 1e-9), n)
 
 
-def erasure(traces: Traces, kept: ndarray) -> ndarray:
-    """What p of the decision loses (D,) when only the states `kept` (T,) are attended to, their weights scaled up."""
+def p_attending_to(traces: Traces, kept: ndarray) -> ndarray:
+    """p (D,) when only the states `kept` (T,) are attended to, their weights scaled up."""
     c, bias = one_logit(traces)
-    z = totals(attending_only(traces, kept) * c, traces.offsets)
-    p = sigmoid(bias + z)
-    return np.where(traces.predicted == 1, traces.p - p, p - traces.p)
+    return sigmoid(bias + totals(attending_only(traces, kept) * c, traces.offsets))
+
+
+def erasure(traces: Traces, measures: Arrays, draws: ndarray, p_of: Callable[[ndarray], ndarray]) -> dict:
+    """(measure, '', statistic) -> what p of the decision loses (D,) without the words that, by each measure, speak for
+    it most (comprehensiveness share=…), and with them alone (sufficiency share=…). p_of(words that are left (T,)): p
+    then, (D,). draws (T,) decide between ties."""
+    toward = np.where(traces.predicted == 1, 1.0, -1.0)
+    numbers = {}
+    for name, values in measures.items():
+        for share in SHARES:
+            words = chosen(values, traces.offsets, share, draws)
+            for statistic, left in (("comprehensiveness", ~words), ("sufficiency", words)):
+                numbers[name, "", f"{statistic} share={share:g}"] = toward * (traces.p - p_of(left))
+    return numbers
+
+
+def means(numbers: dict[tuple[str, str, str], ndarray]) -> pd.DataFrame:
+    """(measure, other, statistic) -> (D,) as a table of these, value (the mean) and error (its standard error)."""
+    values = pd.DataFrame(numbers)
+    table = pd.DataFrame({"value": values.mean(), "error": values.sem()})
+    return table.rename_axis(["measure", "other", "statistic"]).reset_index()
 
 
 def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
@@ -111,25 +132,16 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
     size = {name: np.abs(values) for name, values in signed.items()}
     draws = random.uniforms(seed, "orders", traces.doc_id, offsets)[0]
 
-    numbers = {}  # (measure, other, statistic) -> (D,)
+    numbers = erasure(traces, signed, draws, partial(p_attending_to, traces))
     for a, b in combinations(signed, 2):
         for k in (1, 3):
             numbers[a, b, f"top{k}"] = agreement(size[a], size[b], offsets, k)
         tau, _ = kendall_ragged(size[a], size[b], offsets)
         numbers[a, b, "tau"] = tau
-    for name, values in signed.items():
+    for name in signed:
         top = included(size[name], offsets, 1)
-        against = signed["state"] < 0
-        numbers[name, "", "argues_state"] = totals(top * against, offsets)
+        numbers[name, "", "argues_state"] = totals(top * (signed["state"] < 0), offsets)
         if "deletion" in signed:
-            against = signed["deletion"] < 0
-            numbers[name, "", "argues_deletion"] = totals(top * against, offsets)
+            numbers[name, "", "argues_deletion"] = totals(top * (signed["deletion"] < 0), offsets)
             numbers[name, "", "change"] = totals(top * size["deletion"], offsets)
-        for share in SHARES:
-            words = chosen(values, offsets, share, draws)
-            numbers[name, "", f"comprehensiveness share={share:g}"] = erasure(traces, ~words)
-            numbers[name, "", f"sufficiency share={share:g}"] = erasure(traces, words)
-
-    values = pd.DataFrame(numbers)
-    means = pd.DataFrame({"value": values.mean(), "error": values.sem()})
-    return means.rename_axis(["measure", "other", "statistic"]).reset_index()
+    return means(numbers)

@@ -4,6 +4,8 @@ single.py erases one item, removal.py items in the order of a ranking; here are 
 keeps.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -18,9 +20,6 @@ NEAR = 0.05
 
 SMALL_GAP = 0.4
 """The weight gap up to which the paper is reported to find most differences near 0."""
-
-Summaries = dict[tuple[str, str], dict[str, float]]
-"""(statistic, bin) -> measure -> value."""
 
 
 def dispersion(traces: Traces) -> pd.DataFrame:
@@ -107,39 +106,34 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     mean, quartiles.
     """
     several = documents[documents["n"] > 1]
-    summaries: Summaries = {("single_item", "all"): {"n": len(documents) - len(several)}}
-    summaries |= removal_summaries(derived(several), "")
-    summaries |= removal_summaries(derived(several, item_left=True), " rule=left")
-    for rule in RULES:
-        js = several[f"delta_js rule={rule}"]
-        alpha = several[f"delta_alpha rule={rule}"]
-        summaries[f"delta_js rule={rule}", "all"] = beside_gaps(js, alpha)
-        for choice in CHOICES:
-            summaries[f"flips_{choice} rule={rule}", "all"] = two_by_two(several, choice, rule)
-    for name in ("dispersion", "dispersion_weighted", *MEASURES):
-        summaries[name, "all"] = middle(several[name])
-
+    alone: dict[str, float] = {"n": len(documents) - len(several)}
     rows = [
         (statistic, "all", group, measure, float(value))
-        for (statistic, group), measures in summaries.items()
+        for statistic, group, measures in [("single_item", "all", alone), *summaries(several)]
         for measure, value in measures.items()
     ]
     return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
 
 
-def removal_summaries(documents: pd.DataFrame, suffix: str) -> Summaries:
-    """Of `removals`, from a table of `derived`, see `summary_table`; the suffix goes to the statistics' names."""
-    summaries: Summaries = {}
-    for group, members in (("all", documents), ("common", documents[documents["common"]])):
-        for name in (f"{kind}_{ranking}" for ranking in RANKINGS for kind in ("fraction", "mass")):
-            values = members[name]
-            counts = {"n": len(members), "n_flipped": values.count()}
-            summaries[name + suffix, group] = counts | described(values, *MIDDLE, "whisker_low", "whisker_high")
-    for ranking in RANKINGS[:-1]:
-        for name in (f"regret_fraction_{ranking}", f"equals_{ranking}"):
-            summaries[name + suffix, "all"] = middle(documents[name])
-    summaries["gradient_first" + suffix, "all"] = middle(documents["gradient_first"])
-    return summaries
+def summaries(documents: pd.DataFrame) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """Statistic, bin and its measures, of documents of several items, see `summary_table`."""
+    for suffix, item_left in (("", False), (" rule=left", True)):
+        table = derived(documents, item_left)
+        for group, members in (("all", table), ("common", table[table["common"]])):
+            for name in (f"{kind}_{ranking}" for ranking in RANKINGS for kind in ("fraction", "mass")):
+                counts = {"n": len(members), "n_flipped": members[name].count()}
+                box = described(members[name], *MIDDLE, "whisker_low", "whisker_high")
+                yield name + suffix, group, counts | box
+        beyond = [f"{kind}_{ranking}" for ranking in RANKINGS[:-1] for kind in ("regret_fraction", "equals")]
+        for name in (*beyond, "gradient_first"):
+            yield name + suffix, "all", middle(table[name])
+    for rule in RULES:
+        gaps = documents[f"delta_alpha rule={rule}"]
+        yield f"delta_js rule={rule}", "all", beside_gaps(documents[f"delta_js rule={rule}"], gaps)
+        for choice in CHOICES:
+            yield f"flips_{choice} rule={rule}", "all", two_by_two(documents, choice, rule)
+    for name in ("dispersion", "dispersion_weighted", *MEASURES):
+        yield name, "all", middle(documents[name])
 
 
 def middle(values: pd.Series) -> dict[str, float]:

@@ -1,7 +1,5 @@
 """Which ranking of the word pieces agrees with deletion? Arithmetic on what `cls` reads, where their sources stand."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy import ndarray
@@ -35,18 +33,6 @@ def agreement(values: ndarray, deletion: ndarray, offsets: ndarray) -> tuple[nda
     same = first_largest(values, offsets) == first_largest(deletion, offsets)
     tau, _ = kendall_ragged(values, deletion, offsets)
     return np.where(several, same, np.nan), np.where(several, tau, np.nan)
-
-
-def by_kind(weights: Any, signs: Any) -> dict[str, Any]:
-    """Attention (B, L) of texts of one length by where it goes, each (B,): self ([CLS]), separator ([SEP]), signs,
-    words. signs (B, L - 2): which pieces hold neither letter nor figure."""
-    of_signs = (weights[:, 1:-1] * signs).sum(1)
-    return {
-        "self": weights[:, 0],
-        "separator": weights[:, -1],
-        "signs": of_signs,
-        "words": weights[:, 1:-1].sum(1) - of_signs,
-    }
 
 
 def summary_table(documents: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined,
 from attn_core.measures import LEVEL, without_nan
 from attn_core.traces import Traces, has_one_logit
 from attn_lab.more.best_permutation import best_permutation
-from attn_lab.more.bracket import bracket
 from attn_lab.more.single_state import single_state_agreement
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
@@ -30,19 +29,14 @@ MOST_CLASSES = 3
 EPSILONS = (0.01, 0.05)
 """By how much an adversary may move the output."""
 
-BRACKETED = 300
-"""First documents whose `bracket` is computed: each takes a twentieth of a second."""
-
 
 def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
     those of `ceilings`; of `adversarial`, and jsd_permutation, of `best_permutation`, for each of epsilons, with the
-    suffixes epsilon=0.01 and epsilon=0.05, from one search, of
-    single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
-    `single_state_agreement`. What follows from them is left to `derived`. Without epsilons it takes seconds; with them,
-    AttnError for a document of more than LONGEST tokens.
+    suffixes epsilon=0.01 and epsilon=0.05, from one search; of `single_state_agreement`. What follows from them is left
+    to `derived`. Without epsilons it takes seconds; with them, AttnError for a document of more than LONGEST tokens.
     """
     longest = traces.lengths.argmax()
     if epsilons and traces.lengths[longest] > LONGEST:
@@ -50,16 +44,12 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
             f"document {traces.doc_id[longest]} has {traces.lengths[longest]:,} tokens, and its adversaries are sought "
             f"among all pairs of them; at most {LONGEST:,}: cut it, or ask without epsilons"
         )
-    bracketed = traces.readout is None and traces.classes > MOST_CLASSES
-    weights = None if bracketed or not epsilons else search.search(traces, seed=seed)
+    weights = search.search(traces, seed=seed) if epsilons else None
     at_epsilons = []
     for epsilon in epsilons:
-        if weights is None:
-            adversaries = bracket(traces.take(np.arange(min(BRACKETED, len(traces)))), epsilon)
-        else:
-            adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
-            if has_one_logit(traces):
-                adversaries["jsd_permutation"] = best_permutation(traces, epsilon, seed)["jsd"]
+        adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
+        if has_one_logit(traces):
+            adversaries["jsd_permutation"] = best_permutation(traces, epsilon, seed)["jsd"]
         at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f" epsilon={epsilon:g}"))
     return joined(
         table(traces, p=traces.p),

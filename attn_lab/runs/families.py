@@ -300,8 +300,7 @@ def read_cls(run: Run, arrays: Arrays, data: Encoded, progress: bool) -> pd.Data
     """See `cls.read_documents`; of a model that is not trained without the rankings."""
     model = filled(lambda: cls.FirstState(MiniLM(**SHAPE)), "[CLS] model", arrays)
     reader = cls.Reader(model.to(compute_device()), data.vocabulary, progress)
-    asked = (cls.last_layer, cls.against_deletion) if run.epochs else (cls.last_layer,)
-    return cls.read_documents(reader, data.splits["test"], run.corpus, asked)
+    return cls.read_documents(reader, data.splits["test"], run.corpus, ranks=run.epochs > 0)
 
 
 FAMILIES = {

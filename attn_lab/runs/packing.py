@@ -61,8 +61,6 @@ COLUMNS_KEPT = (
     "median_change",
     "jsd_search epsilon=0.05",
     "jsd_exact epsilon=0.05",
-    "jsd_least epsilon=0.01",
-    "jsd_most epsilon=0.01",
     *MEASURES,
 )
 """Columns of the per-document table of single texts, besides those of `controls`, which begin with words of COARSE."""

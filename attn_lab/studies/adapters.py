@@ -136,12 +136,11 @@ class HuggingFace:
 
     def read(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
         rows, logits = self.whole(texts)
-        attention = rows[:, len(self.before) :][:, : len(texts[0])]
-        return attention / attention.sum(1, keepdim=True), logits
+        return self.scaled(rows[:, -1].mean(1), len(texts[0])), logits
 
     def outside(self, words: Words) -> pd.Series:
         """What of a text's attention is on none of its pieces: token -> share."""
-        row = self.whole([words])[0][0].cpu().numpy()
+        row = self.whole([words])[0][0, -1].mean(0).cpu().numpy()
         names = self.tokenizer.convert_ids_to_tokens(self.before + self.after)
         start = len(self.before)
         shares = np.delete(row, range(start, start + len(words)))
@@ -149,20 +148,23 @@ class HuggingFace:
 
     def heads(self, words: Words) -> np.ndarray:
         """The attention (layers, heads, n) of a text's pieces, scaled to 1, in the row of every layer and head."""
-        layers = torch.stack([layer[0].float() for layer in self.answer([words]).attentions])
-        rows = layers.mean(2) if self.place is None else layers[:, :, self.place]
-        rows = rows[..., len(self.before) :][..., : len(words)].cpu().numpy()
-        return rows / rows.sum(-1, keepdims=True)
+        return self.scaled(self.whole([words])[0][0], len(words)).cpu().numpy()
+
+    def scaled(self, rows: Tensor, n: int) -> Tensor:
+        """Of rows (..., L) what is on the text's n pieces, scaled to 1."""
+        on_pieces = rows[..., len(self.before) :][..., :n]
+        return on_pieces / on_pieces.sum(-1, keepdim=True)
 
     def whole(self, texts: list[Words]) -> tuple[Tensor, Tensor]:
-        """The row (B, L) of B texts of one length, all tokens included, and logits (B, K), in single precision."""
+        """Rows (B, layers, heads, L) of B texts of one length, all tokens included, and logits (B, K), in single
+        precision."""
         padded = getattr(self.model.config, "pad_token_id", None) is not None
         step = len(texts) if padded or self.answers else 1  # without one, the library classifies single texts
         each = [self.answer(texts[at : at + step]) for at in range(0, len(texts), step)]
         logits = torch.cat([answer.logits for answer in each])
         if self.answers:
             logits = logits[:, self.place, self.answers]
-        return torch.cat([row_of(answer, self.place) for answer in each]), logits.float()
+        return torch.cat([rows_of(answer, self.place) for answer in each]), logits.float()
 
     def answer(self, texts: list[Words], **options: Any) -> Any:
         """What the model gives back for texts of one length."""
@@ -237,10 +239,10 @@ class HuggingFace:
         return places[0] if places[0] <= len(self.before) else places[0] - states.shape[1]
 
 
-def row_of(answer: Any, place: int | None) -> Tensor:
-    """The row (B, L) of a place in the last layer, or the mean of all, the mean over heads, in single precision."""
-    attention = answer.attentions[-1].float().mean(1)  # (B, heads, L, L) -> (B, L, L)
-    return attention.mean(1) if place is None else attention[:, place]
+def rows_of(answer: Any, place: int | None) -> Tensor:
+    """The row of a place, or the mean of all, in every layer and head, (B, layers, heads, L)."""
+    layers = (layer.float() for layer in answer.attentions)  # (B, heads, L, L)
+    return torch.stack([layer.mean(2) if place is None else layer[:, :, place] for layer in layers], 1)
 
 
 def longest(model: Any, tokenizer: Any) -> int:

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.experiments.tables import table
+from attn_core.experiments.tables import joined, table
 from attn_core.measures import tvd
 from attn_core.traces import Traces, decisions, maxima, output_change, probabilities, totals, with_ties
 from attn_lab.more.compared import agreement, included
@@ -205,7 +205,7 @@ def check(
         whole = read_twice(adapter, words)
         label = classes_of(labels, len(texts), whole[0][1].size)
         traces = deletions(adapter, words, whole, doc_id, label[doc_id], progress)
-        columns = of_deletions(traces, words, labels is not None)
+        documents = table(traces, **of_deletions(traces, words, labels is not None))
         if hasattr(adapter, "outside"):
             outside = [adapter.outside(text) for text in words]
         if layers:
@@ -213,9 +213,8 @@ def check(
             grid = each_head(np.concatenate(rows, axis=2), traces)
         reason = "Weights cannot be given to this model."
         if getattr(adapter, "give", None) is not None:
-            given_columns, traces, reason = under_weights(adapter, words, traces, seed, progress)
-            columns |= given_columns
-    documents = table(traces, **columns)
+            columns, traces, reason = under_weights(adapter, words, traces, seed, progress)
+            documents = joined(documents, columns)
     return Check(
         summary([documents], [name for name in MEANS if name in documents]).rename_axis("test"),
         documents,
@@ -365,17 +364,18 @@ def deletions(
     without = []
     ends = []  # weights of the first and the last word, in texts without one of their words
     for text, (_, output) in zip(timed(words, "deleting", progress), whole, strict=True):
-        shortened = [text[:at] + text[at + 1 :] for at in range(len(text))]
-        weights, changed = answers(adapter, shortened) if len(text) > 1 else (np.zeros((1, 1)), output * np.nan)
+        changed = output * np.nan
+        if len(text) > 1:
+            weights, changed = answers(adapter, [text[:at] + text[at + 1 :] for at in range(len(text))])
+            ends += [weights[:, [0, -1]]] * (len(text) > 2)
         without.append(changed)
-        ends += [weights[:, [0, -1]]] * (len(text) != 2)
-    if (np.concatenate(ends or [np.zeros((1, 2))]) > 1 - SAME).all(axis=0).any():
+    if ends and (np.concatenate(ends) > 1 - SAME).all(axis=0).any():
         raise AttnError(
             "in every text all attention is on the first word, or the last, also where that is deleted: such is row 0 "
             "of a causal model; give the row that is classified, mostly the last"
         )
-    attention, logits = (np.concatenate(parts, axis=None) for parts in zip(*whole, strict=True))
-    outputs = logits.reshape(len(words), -1)
+    attention = np.concatenate([weights[0] for weights, _ in whole])
+    outputs = np.concatenate([output for _, output in whole])
     refuse_probabilities(np.concatenate([outputs, *without]))
     lengths = np.array(list(map(len, words)))
     offsets = np.cumsum([0, *lengths])
@@ -480,9 +480,9 @@ def each_head(attention: ndarray, traces: Traces) -> pd.DataFrame:
 
 def under_weights(
     adapter: Adapter, words: list[Words], traces: Traces, seed: int, progress: bool
-) -> tuple[dict[str, ndarray], Traces, str]:
+) -> tuple[pd.DataFrame, Traces, str]:
     """The columns of GIVEN, the traces with what each word contributes where the model is a mean over words, and why
-    piece are not there."""
+    some are not there."""
     random = np.split(draws.uniforms(seed, "removal", traces.doc_id, traces.offsets)[0], traces.offsets[1:-1])
     rows = []
     each = []
@@ -509,20 +509,21 @@ def under_weights(
     alone, again, flat = map(np.concatenate, zip(*each, strict=True))
     if not close(again, traces.logits):
         away = np.abs(again - traces.logits).max()
-        return {}, traces, f"Given its own attention the model answers otherwise (logits differ by up to {away:.2g})."
-    columns = {str(name): column.to_numpy() for name, column in pd.DataFrame(rows).items()}
+        return (
+            pd.DataFrame(),
+            traces,
+            f"Given its own attention the model answers otherwise (logits differ by up to {away:.2g}).",
+        )
+    columns = pd.DataFrame(rows)
     mean = replace(traces, contribution=alone)
     if close(mean.logits, traces.logits) and close(mean.logits_under(1 / mean.lengths[mean.owner]), flat):
-        return (
-            columns | {"attention-invariant": single_state_agreement(mean)["attention_invariant"].to_numpy(float)},
-            mean,
-            "",
-        )
+        columns["attention-invariant"] = single_state_agreement(mean)["attention_invariant"]
+        return columns, mean, ""
     return columns, traces, "This model's logits are no mean over its words, for which alone it can be told."
 
 
 def erased(learned: ndarray, values: ndarray) -> ndarray:
-    """Weights (k, n) without the words of the 1 to k largest values (n,), scaled up, while piece weight is left."""
+    """Weights (k, n) without the words of the 1 to k largest values (n,), scaled up, as long as any weight is left."""
     rank = np.argsort(np.argsort(-values, kind="stable"))
     left = learned * (rank >= np.arange(1, len(learned))[:, None])
     left = left[left.sum(axis=1) > 0]
