@@ -279,8 +279,8 @@ def beside_permuted(
         shared = sorted(set.intersection(*(set(traces.doc_id) for traces in kept)))
         kept = [traces.take(pd.Index(traces.doc_id).get_indexer(shared)) for traces in kept]
         by_own = np.array([test(traces) for traces in kept])  # (S, D)
-        drawn = zip(kept, seeds, strict=True)
-        permuted = np.array([over_permutations(traces, test, seed) for traces, seed in drawn])
+        by_seed = zip(kept, seeds, strict=True)
+        permuted = np.array([over_permutations(traces, test, seed) for traces, seed in by_seed])
         difference = by_own - permuted
         defined = ~np.isnan(difference).any(axis=0)
         low, high = crossed_interval(difference[:, defined])
@@ -601,12 +601,12 @@ def of_curves(
     if searches:
         points["search"] = pd.concat(searches, names=["corpus"]).groupby("corpus")[["jsd", "tvd"]].mean()
     of_base = base["tvd"].groupby("corpus").mean()
+    at = {name: float(name.removeprefix("curve_at_")) for name in asked if name.startswith("curve_at_")}
     values: dict[str, dict] = defaultdict(dict)
     for model, curve in curves.groupby(["corpus", "seed"], sort=False):
         line = curve["jsd"], curve["tvd"]
-        for name in asked:
-            if name.startswith("curve_at_"):
-                values[name][model] = tvd_at(*line, float(name.removeprefix("curve_at_")))
+        for name, jsd in at.items():
+            values[name][model] = tvd_at(*line, jsd)
         for name, means in points.items():
             if model[0] in means.index:
                 jsd, tvd = means.loc[model[0]]

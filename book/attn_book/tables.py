@@ -84,20 +84,7 @@ def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
         control = permuted[permuted["number"] == name].set_index("label")["permuted"].reindex(controls)
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
         asks = NAMES["asked"].get(name, asks)
-        lines.append(
-            (
-                PARTS.claim(
-                    asks,
-                    rules.iloc[0],
-                    held,
-                    len(rules),
-                    undecided,
-                ),
-                cells,
-                colour,
-                "",
-            )
-        )
+        lines.append((PARTS.claim(asks, rules.iloc[0], held, len(rules), undecided), cells, colour, ""))
     heads = {
         "here": [SETS[name] for name in sets],
         "permuted, 1 seed": [SETS[name] for name in controls],
@@ -143,11 +130,7 @@ def frame(data: pd.DataFrame, digits: int = 2) -> HTML:
 
 def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     """A long table in a window; book/_static/rows.js lets it be sorted, and filtered by the heads that are True."""
-    body = PARTS.table(
-        heads,
-        lines,
-        [name for name, chosen in heads.items() if chosen],
-    )
+    body = PARTS.table(heads, lines, [name for name, chosen in heads.items() if chosen])
     return HTML(f'<div class="attn-rows attn-plain">{body}</div>')
 
 
@@ -156,15 +139,7 @@ def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], 
     of the scorecard, all that the page is judged by, or what to say of one that judges nothing. evidence: numbers of
     the statements it rests on."""
     facts = None if isinstance(rows, list) else _facts(rows)
-    return fold(
-        "Record of this page",
-        PARTS.record(
-            [] if facts else rows,
-            facts,
-            evidence,
-            here,
-        ),
-    )
+    return fold("Record of this page", PARTS.record([] if facts else rows, facts, evidence, here))
 
 
 def _facts(rows: pd.DataFrame) -> dict:
