@@ -48,20 +48,30 @@ from benchmarks.sentence_model import quantise
 LONGEST = 60
 """Words of a text that is read."""
 
-READ = {"sst": (2_000, 600), "agnews": (1_000, 400), "20news": (1_000, 400)}
+READ = {
+    "sst": (2_000, 600),
+    "agnews": (1_000, 400),
+    "20news": (1_000, 400),
+}
 """Texts that heads are trained on, and tested on; the first of the fixed order. 20 Newsgroups has fewer."""
 
 SCALING = 200
 """Training texts whose states say how each of their numbers is shifted and scaled, to mean 0 and deviation 1."""
 
 DELETED = 60
-DELETED_WORDS = {"sst": (4, 20), "agnews": (4, 30), "20news": (4, 30)}
+DELETED_WORDS = {
+    "sst": (4, 20),
+    "agnews": (4, 30),
+    "20news": (4, 30),
+}
 """Test texts, the first with so many words, whose words are deleted one by one under the heads."""
 
 ASKED = 200
 """Test texts, the first, that are put into prompts."""
 
-RANKED, RANKED_WORDS, RANKED_PROMPTS = 100, (4, 12), 3
+RANKED = 100
+RANKED_WORDS = (4, 12)
+RANKED_PROMPTS = 3
 """Test texts, the first with so many words, whose words are ranked and deleted, and in how many of the prompts."""
 
 SHOWN = 300
@@ -246,9 +256,9 @@ def asked(texts: pd.DataFrame) -> Iterator[dict]:
     medians = np.median(logits, axis=1, keepdims=True)
     for threshold, at in {"0": 0.0, "median": medians}.items():
         decided = logits > at
-        others = np.equal(decided[:, None], decided).sum(axis=1) - 1
+        alike = np.equal(decided[:, None], decided).sum(axis=1) - 1
         numbers[f"accuracy threshold={threshold}"] = decided == labels
-        numbers[f"same_decision threshold={threshold}"] = others / (len(decided) - 1)
+        numbers[f"same_decision threshold={threshold}"] = alike / (len(decided) - 1)
     for prompt in range(len(logits)):
         of_one = {name: values[prompt : prompt + 1] for name, values in numbers.items()}
         yield from rows_of("prompt", prompt, of_one)
@@ -270,8 +280,12 @@ def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> dict[str, list[ndarray
             numbers[f"top1_lead {name}"].append(beside["attention_x_gradient"][0] - top1)
         lead = beside["attention"][0] - beside["lexicon"][0]
         numbers["top1_lead_of_attention lexicon"].append(lead)
-        others = [agreement(other, change, offsets) for other in changes if other is not change]
-        for name, (top1, tau) in (beside | {"another_prompt": np.mean(others, axis=0)}).items():
+        between = []
+        for again in changes:
+            if again is not change:
+                between.append(agreement(again, change, offsets))
+        beside["another_prompt"] = np.mean(between, axis=0)
+        for name, (top1, tau) in beside.items():
             numbers[f"top1 {name}"].append(top1)
             numbers[f"tau {name}"].append(tau)
         for whose, owner in {"sink": language.SINK, "prompt": language.PROMPT}.items():
