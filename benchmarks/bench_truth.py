@@ -482,9 +482,7 @@ def explanations() -> Iterator[dict]:
         values = np.array([table[measure, statistic] for table in tables])
         yield mean_of(values, corpus="sst", measure=measure, statistic=statistic)
     listed = np.array([table["bayes", "top"] for table in tables])
-    stored = [
-        obtain(run, "archive", traces=False).documents.set_index("doc_id") for run in runs
-    ]
+    stored = [obtain(run, traces=False).documents.set_index("doc_id") for run in runs]
     for ranking in rankings.RANKINGS:
         top = [table[f"top_deletion_{ranking}"].loc[tables[0].index] for table in stored]
         yield mean_of(np.array(top) - listed, corpus="sst", measure=ranking, statistic="lead")
