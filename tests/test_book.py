@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 import yaml
 from conftest import ROOT, refused
-from miniature import FRONT, WIDE
+from miniature import FRONT, WAITING, WIDE
 
 from attn_build import build, rendering, running, sources
 from attn_lab.data.files import sha256
@@ -32,7 +32,7 @@ MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{cod
 
 @pytest.fixture(scope="session")
 def miniature(tmp_path_factory):
-    """A whole book of two pages of prose and two notebooks (one is the authors' template), built once."""
+    """A whole book of two pages of prose and three notebooks (one is the authors' template), built once."""
     root = tmp_path_factory.mktemp("book")
     (root / "notebooks").mkdir()
     shutil.copytree(ROOT / "book" / "_static", root / "book" / "_static")
@@ -41,8 +41,9 @@ def miniature(tmp_path_factory):
     shutil.copy(ROOT / "book" / "references.md", root / "book")
     shutil.copy(ROOT / "notebooks" / "_template.md", root / "notebooks" / "template.md")
     (root / "notebooks" / "wide.md").write_text(WIDE)
+    (root / "notebooks" / "waiting.md").write_text(WAITING)
     (root / "book" / "index.md").write_text(FRONT)
-    parts = {"Start": ("template", "wide"), rendering.RECORD: ("status", "references")}
+    parts = {"Start": ("template", "wide", "waiting"), rendering.RECORD: ("status", "references")}
     parts = [{"caption": name, "chapters": [{"file": page} for page in part]} for name, part in parts.items()]
     toc = {"format": "jb-book", "root": "index", "parts": parts}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
@@ -58,7 +59,7 @@ def page_of(root: Path, name: str) -> str:
 
 def test_the_chain_ends_before_the_record(miniature):
     onward = [name for name in rendering.toc_pages(miniature) if "next page" in page_of(miniature, name)]
-    assert onward == ["index", "template", "status"]
+    assert onward == ["index", "template", "wide", "status"]
     assert "previous page" not in page_of(miniature, "status")
     assert rendering.RECORD in page_of(miniature, "index"), "in the side bar"
 
@@ -92,6 +93,7 @@ def test_a_page_does_not_show_what_is_no_reading_matter(miniature, unseen):
 def test_the_status_page_says_how_pages_ran(miniature):
     text = (miniature / "book" / "status.md").read_text()
     assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
+    assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| cut short \|", text)
 
 
 def test_the_status_page_counts_runs_and_names_the_seal_of_the_archive(tmp_path):
@@ -105,6 +107,18 @@ def test_the_status_page_counts_runs_and_names_the_seal_of_the_archive(tmp_path)
     assert f"`{digest[:32]}` `{digest[32:]}`" in text
 
 
+def test_a_page_without_its_run_is_a_gap(miniature, capsys):
+    assert build.review(miniature) == []
+    assert "  gap    waiting: run imdb-lstm-tanh-999999999-" in capsys.readouterr().out
+
+
+def test_a_page_without_its_run_is_cut_short(miniature):
+    page = page_of(miniature, "waiting")
+    assert "Its text before the parameters." in page
+    assert 'id="waiting-inside"' in page, "other pages may refer to it"
+    assert "Never reached" not in page
+
+
 @pytest.mark.thorough
 def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path):
     root = tmp_path / "book"
@@ -116,32 +130,44 @@ def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path)
     told = lambda folder: {path.name for path in folder.rglob("*.*") if secret.search(path.read_bytes())}
     assert {"template.html", "template.ipynb"} <= told(miniature / "_build" / "html")
     assert not told(root / "_build" / "student")
-    page = (root / "_build" / "student" / "template.html").read_text()
-    assert "Which word of the toy" in page, "exercises stay"
-    assert not re.search("mybinder|colab", page), "no link where no address is known"
-
-
-ABSENT = "from attn_lab import Run, obtain\nobtain(Run('imdb', seed=999_999_999))"
+    assert "Which word of the toy" in (root / "_build" / "student" / "template.html").read_text(), (
+        "exercises stay"
+    )
 
 
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
-    root = small_book(tmp_path, waiting=ABSENT)
+    root = small_book(tmp_path)
+    (root / "notebooks" / "waiting.md").write_text(WAITING)
     with refused("^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"):
         running.execute("waiting", root=root)
     assert not (root / "_build").exists(), "nothing to look into"
 
 
-def test_absent_runs_and_damage_are_errors_at_the_end(tmp_path, capsys):
-    root = small_book(tmp_path, waiting=ABSENT)
+@pytest.fixture
+def gaps(tmp_path):
+    """A book of one page whose run is absent and one whose run is damaged, built beside a damaged archive."""
+    root = small_book(
+        tmp_path,
+        waiting="from attn_lab.runs.results import AbsentRun\nraise AbsentRun('run x is absent')",
+        damaged="from attn_core.errors import Damaged\nraise Damaged('runs/k.parquet is refused')",
+    )
     (root / "data" / "archive" / "runs").mkdir(parents=True)
     upkeep.seal(root / "data" / "archive")
     (root / "data" / "archive" / "runs" / "k.parquet").write_text("{}")
-    assert build.build(root, html=False) == 1
+    return root
+
+
+def test_absent_and_damaged_runs_are_gaps_and_damage_is_an_error_at_the_end(gaps, capsys):
+    assert build.build(gaps, html=False) == 1
     out = capsys.readouterr().out
-    assert "  error  page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-" in out
-    assert "  error  runs/k.parquet is no file" in out
-    build.execute_pages(root)
-    assert "1 pages, 1 to run, 0 unchanged" in capsys.readouterr().out, "it is tried again"
+    told = (
+        "gap    waiting: run x is absent\n",
+        "gap    damaged: runs/k.parquet is refused\n",
+        "error  runs/k.parquet is no file",
+    )
+    assert not [line for line in told if f"  {line}" not in out]
+    build.execute_pages(gaps)
+    assert "2 pages, 2 to run, 0 unchanged" in capsys.readouterr().out, "they are tried again"
 
 
 def test_html_that_nothing_changed_stays(miniature, monkeypatch):
@@ -155,7 +181,7 @@ def test_html_that_nothing_changed_stays(miniature, monkeypatch):
 @pytest.mark.thorough
 def test_a_dead_label_fails_the_build(miniature, tmp_path, capsys):
     root = tmp_path / "book"
-    shutil.copytree(miniature, root)
+    shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("_build"))
     (root / "book" / "index.md").write_text(FRONT + "\n{ref}`nowhere`\n")
     assert build.build(root) == 1
     assert "undefined label: 'nowhere'" in capsys.readouterr().out
@@ -249,8 +275,9 @@ def test_the_stamp_follows_data_and_archive_and_no_prose(tmp_path, name, differe
 @pytest.mark.browser
 def test_pages_fit_desktop_and_phone(miniature, chromium):
     found = devtools.survey(chromium, miniature / "_build" / "html", ["index", "template", "wide"])
-    assert not [place for *place, told, errors in found if told["takes"] > place[1] or errors]
     assert len(found) == 6
+    for page, width, told, errors in found:
+        assert told["takes"] <= width and not errors, (page, width, told, errors)
 
 
 # ---- stopped ---------------------------------------------------------------------------------------------------------

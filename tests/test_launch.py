@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from unittest.mock import MagicMock
 
 import pytest
 from conftest import ROOT
@@ -42,3 +43,19 @@ def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
     assert rendering.address(tmp_path) == found
     monkeypatch.setenv("ATTN_REPOSITORY", "own/book")
     assert rendering.address(tmp_path) == "own/book"
+
+
+@pytest.mark.parametrize(("known", "links"), [("own/book", 3), ("", 0)])
+def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch, known, links):
+    monkeypatch.setenv("ATTN_REPOSITORY", known)
+    for folder in ("notebooks", "book"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "notebooks" / "one.md").touch()
+    (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
+    app = MagicMock(srcdir=tmp_path / "book")
+    app.env.collect_relations.return_value = {}
+    rendering.setup(app)
+    (_, change), _ = app.connect.call_args_list[0]
+    context = {"body": '<p class="attn-kicker jain">3 minutes</p>', "script_files": []}
+    change(app, "one", "", context, None)
+    assert context["body"].count("attn-launch") == links

@@ -129,10 +129,19 @@ def test_of_several_classes_the_predicted_one_s_p_is_read(monkeypatch):
     assert f"{against:.0%} of the most" in notebook.cells[-1].outputs[0].text
 
 
-def test_equations_are_cited_on_their_page():
+def test_references_survive_a_shortened_page():
+    """A page cut short keeps its text up to the parameters and all text labels, but no number."""
     for path in SOURCES:
+        before = path.read_text().split("```{code-cell}")[0]
+        assert path.parent.name == "book" or "{glue" not in before, (
+            f"{path} quotes a number above its parameters"
+        )
+        assert not re.search(r"\{(numref|prf:ref)\}`", path.read_text()), (
+            f"{path}: name a page's label instead"
+        )
+        equations = set(re.findall(r"\{eq\}`([\w-]+)`", path.read_text()))
         own = re.findall(r"\$\$ \(([\w-]+)\)$", path.read_text(), re.MULTILINE)
-        assert set(re.findall(r"\{eq\}`([\w-]+)`", path.read_text())) <= set(own), path
+        assert equations <= set(own), f"{path}: an equation of another page"
 
 
 def test_evidence_table_and_pages_agree():

@@ -34,7 +34,7 @@ FOLDERS = {"teacher": "html", "student": "student"}
 
 def build(root: str | Path | None = None, html: bool = True, edition: str = "teacher") -> int:
     """Build the book; returns an exit status: 1 for failing pages, what `review` finds, warnings of Sphinx, and damaged
-    files of the archive.
+    files of the archive, on which a gap in the book may hang.
 
     html: False stops after the pages. edition: teacher, into _build/html, or student, into _build/student.
     """
@@ -100,6 +100,7 @@ def execute_pages(root: Path) -> list[str]:
         name: hashlib.sha256(common.encode() + source.read_bytes()).hexdigest() for name, source in pages(root).items()
     }
     before = {name: read_notebook(executed(root, name)).metadata.get("attn", {}) for name in stamps}
+    # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
     todo = [
         name
         for name, about in before.items()

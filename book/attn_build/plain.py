@@ -4,11 +4,12 @@ and what a page says of itself when it was run with other parameters."""
 import ast
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
@@ -24,13 +25,16 @@ GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
 
+CARD = re.compile(r"^:link: (.*)\n:link-type: (doc|ref)\n", re.MULTILINE)
+"""Where a whole card leads to."""
+
 PLAIN = (
     (r"^\([\w-]+\)=(?:\n|\Z)|^```\{index\}.*\n```\n", ""),  # labels, entries of the index
     (r"^```\{exercise\} ?(.*)\n:label: .*\n((?s:.*?))^```$", r"**Exercise: \1**\n\2"),
     (r"^```\{solution\} .*\n:.*\n((?s:.*?))^```$", r"<details><summary>Solution</summary>\n\1\n</details>"),
     (r"^```\{solution-start\} .*\n:.*\n```$", "**Solution**"),
     (r"^```\{solution-end\}\n```$", ""),
-    (r"^:{3,}\{[\w-]+\} (?=\S* ?attn-).*$|^:{3,}$|^:class:.*$", ""),
+    (r"^:{3,}\{[\w-]+\} (?=\S* ?attn-).*$|^:{3,}(\{grid\}.*)?$|^:(gutter|class|link)[\w-]*:.*$", ""),
     (r"^:{3,}\{[\w-]+\} (.*)$", r"**\1**\n"),
 )
 """Directives as plain Markdown, in this order."""
@@ -49,8 +53,6 @@ MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
 
 
 PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
-OPTIONS: Any = re.compile(r"(:.*\n?)*")
-"""Of a directive: the lines before its text."""
 
 
 # ---- what a page is made of ------------------------------------------------------------------------------------------
@@ -72,14 +74,14 @@ def pieces(text: str) -> Iterator[Piece]:
     lines = text.splitlines()
     at = 0
     for token in PARSER.parse(text):
-        if token.map and token.type.endswith("fence") and token.level == 0 and token.info.startswith("{"):
-            begin, end = token.map
+        if token.type.endswith("fence") and token.level == 0 and token.info.startswith("{"):
+            begin, end = token.map or (at, at)
             name, _, argument = token.info[1:].partition("}")
-            options = OPTIONS.match(token.content)[0]
-            label = "".join(re.findall(r"^:label: (.*)", options, re.MULTILINE))
-            body = token.content[len(options) :].strip()
+            options = list(takewhile(lambda line: line.startswith(":"), token.content.splitlines()))
+            body = "\n".join(token.content.splitlines()[len(options) :])
+            labels = [option.removeprefix(":label: ") for option in options if option.startswith(":label: ")]
             yield Piece("\n".join(lines[at:begin]))
-            yield Piece("\n".join(lines[begin:end]), name, argument.strip(), label, body)
+            yield Piece("\n".join(lines[begin:end]), name, argument.strip(), "".join(labels), body.strip())
             at = end
     yield Piece("\n".join(lines[at:]))
 
@@ -105,11 +107,8 @@ def outputs_of(notebook: NotebookNode) -> list[NotebookNode]:
 
 def values_of(notebook: NotebookNode) -> dict:
     """Name -> value of all that an executed notebook glued."""
-    return {
-        output.metadata["scrapbook"]["name"]: ast.literal_eval(output.data[RECORD])
-        for output in outputs_of(notebook)
-        if RECORD in output.get("data", {})
-    }
+    glued_here = [output for output in outputs_of(notebook) if RECORD in output.get("data", {})]
+    return {output.metadata["scrapbook"]["name"]: ast.literal_eval(output.data[RECORD]) for output in glued_here}
 
 
 def glued(text: str, values: dict) -> str:
@@ -132,23 +131,32 @@ def readable(
     """A notebook with numbers, names of sources and links put in, directives as plain Markdown; a cell keeps its own
     text as `metadata.myst`. root: of the repository. target: where the notebook will lie. place: page -> the file to
     link to, None for no link. values: of `values_of`, its own unless given."""
-    values = values_of(notebook) if values is None else values
+    if values is None:
+        values = values_of(notebook)
     citations = citations_of(root)
     labels = labels_of(root)
+
+    def path_to(link: str, kind: str) -> str:
+        page = labels.get(link) if kind == "ref" else link.lstrip("/")
+        file = place(page) if page else None
+        return Path(os.path.relpath(file, target.parent)).as_posix() if file else ""
 
     def shown(role: re.Match) -> str:
         kind, text, link = role.groups()
         if kind.startswith("cite"):
             return cited(text, citations, in_text=kind == "cite:t")
-        name = link or text
-        page = labels.get(name) if kind == "ref" else name.lstrip("/")
-        file = place(page) if page else None
-        return f"[{text}]({Path(os.path.relpath(file, target.parent)).as_posix()})" if file else text
+        path = path_to(link or text, kind)
+        return f"[{text}]({path})" if path else text
+
+    def on_card(option: re.Match) -> str:
+        path = path_to(*option.groups())
+        return f":link: {path}\n" if path else ""
 
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.metadata["myst"] = ROLE.sub(shown, glued(cell.source, values))
-            cell.source = plain(cell.metadata["myst"])
+            text = ROLE.sub(shown, glued(cell.source, values))
+            cell.source = cell.metadata["myst"] = CARD.sub(on_card, text)
+            cell.source = plain(cell.source)
     count_equations(notebook.cells)
     return notebook
 
@@ -186,17 +194,17 @@ def citations_of(root: Path) -> dict:
 
 
 def cited(keys: str, citations: dict, in_text: bool) -> str:
-    """Sources by name and year, keys where one is not in the bibliography: Jain & Wallace (2019) in a sentence, else
-    (Jain & Wallace, 2019)."""
-    sources = []
-    for key in keys.split(","):
-        if key not in citations:
-            return keys
-        names = [" ".join(person.prelast_names + person.last_names) for person in citations[key].persons["author"]]
-        who = f"{names[0]} et al." if len(names) > 2 else " & ".join(names)
-        year = citations[key].fields["year"]
-        sources.append(f"{who} ({year})" if in_text else f"({who}, {year})")
-    return ", ".join(sources)
+    """Sources by name, keys where one is not in the bibliography."""
+    entries = [citations.get(key) for key in keys.split(",")]
+    return ", ".join(citation(entry, in_text) for entry in entries) if all(entries) else keys
+
+
+def citation(entry, in_text: bool) -> str:
+    """Authors and year: Jain & Wallace (2019) in a sentence, else (Jain & Wallace, 2019)."""
+    names = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
+    who = f"{names[0]} et al." if len(names) > 2 else " & ".join(names)
+    year = entry.fields["year"]
+    return f"{who} ({year})" if in_text else f"({who}, {year})"
 
 
 # ---- a page that was run with other parameters -----------------------------------------------------------------------
@@ -208,18 +216,21 @@ def named(values: dict) -> str:
     return re.sub(r"[^\w.+-]+", "_", "".join(ends))[:150].rstrip("._")
 
 
-def mark(notebook: NotebookNode, defaults: dict, values: dict) -> NotebookNode:
-    """A notebook that says below its title which parameters are not at their defaults, and whether a sentence does not
-    hold (`page.expect`)."""
+def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNode | None = None) -> NotebookNode:
+    """A notebook that says below its title which parameters are not at their defaults, whether a sentence does not
+    hold (`page.expect`), what on the page follows them and what stays. book: the page as the book shows it, or None."""
     pairs = [
         [Markup(escape(text).translate(MARKUP)) for text in (f"{name} = {value!r}", repr(defaults[name]))]
         for name, value in values.items()
         if value != defaults[name]
     ]
+    first = notebook.cells[0]
     if pairs:
-        box = PARTS.changed(pairs, strike(notebook))
-        first = notebook.cells[0]
-        first.source = re.sub(r"^# .*", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.MULTILINE)
+        follows = followed(book, notebook) if book else ("", "")
+        box = PARTS.changed(pairs, strike(notebook), *follows)
+        first.source = re.sub(
+            r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.MULTILINE
+        )
     return notebook
 
 
@@ -235,25 +246,11 @@ def strike(notebook: NotebookNode) -> bool:
         struck.update(hit)
         return struck_through(text[0]) if hit else text[0]
 
-    def mended(piece: re.Match) -> str:
-        return piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0])
-
-    for place, key in sentences_of(notebook):
-        place[key] = TAG_OR_TEXT.sub(mended, place[key])
+    rewrite(notebook, outputs, sentence)
     for output in outputs:
         if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
             output["data"]["text/html"] = ""
     return bool(says)
-
-
-def sentences_of(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str]]:
-    """Where sentences stand: the text, and what holds a figure's title and caption, or the verdict's claims."""
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            yield cell, "source"
-    for output in outputs_of(notebook):
-        if "<figure" in html_of(output) or "attn-claims" in html_of(output):
-            yield output["data"], "text/html"
 
 
 def struck_through(sentence: str) -> str:
@@ -263,6 +260,58 @@ def struck_through(sentence: str) -> str:
     return re.sub(r"[^|]*\w[^|]*", lambda cell: f" {PARTS.struck(cell[0].strip())} ", sentence)
 
 
+def rewrite(notebook: NotebookNode, outputs: list[NotebookNode], sentence: Callable[[re.Match], str]) -> None:
+    """Put sentence(match) in the place of each sentence of the text, of the figures' titles and captions, and of what
+    stands beside the verdict's claims."""
+
+    def mended(text: str) -> str:
+        return TAG_OR_TEXT.sub(lambda piece: piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0]), text)
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = mended(cell.source)
+    for output in outputs:
+        if "<figure" in html_of(output) or "attn-claims" in html_of(output):
+            output["data"]["text/html"] = mended(html_of(output))
+
+
 def html_of(output: NotebookNode) -> str:
     """The HTML of an output, '' if it has none."""
     return output.get("data", {}).get("text/html", "")
+
+
+def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, ...]:
+    """What of a page differs from the book's, and what does not, by section: "In ten lines (table, printed lines)"."""
+    before = by_section(book)
+    after = by_section(notebook)
+    differs: dict[str, list] = defaultdict(list)
+    stays: dict[str, list] = defaultdict(list)
+    for (section, kind), shown in before.items():
+        group = stays if after.get((section, kind)) == shown else differs
+        group[section].append(kind)
+    return tuple(
+        ", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in group.items()) or "nothing"
+        for group in (differs, stays)
+    )
+
+
+def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
+    """(section, kind) -> what an executed page shows there: text with numbers, figures, tables, printed lines."""
+    values = values_of(notebook)
+    section = ""
+    shown: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for text in re.split(r"^(?=#+ )", cell.source, flags=re.MULTILINE):
+                if text.startswith("#"):
+                    section = text.partition("\n")[0].lstrip("# ")
+                if GLUED.search(text):
+                    shown[section, "text"].append(glued(text, values))
+        for output in cell.get("outputs", []):
+            html = html_of(output)
+            if output.get("name") == "stdout":
+                shown[section, "printed lines"].append(output.text)
+            elif html:
+                kind = "figure" if "<figure" in html else "table" if "<table" in html else "element"
+                shown[section, kind].append(html)
+    return dict(shown)

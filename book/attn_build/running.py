@@ -18,7 +18,7 @@ from typing import Any
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_markdown_cell, new_output
 from papermill.parameterize import parameterize_notebook
 from tqdm import tqdm
 from traitlets.config import Config
@@ -34,12 +34,14 @@ from attn_build.sources import (
     convert,
     declaration,
     edited,
+    in_book,
     repository,
     writable,
     write_notebook,
 )
-from attn_core.errors import AttnError, one_line, say
+from attn_core.errors import AttnError, Damaged, one_line, say
 from attn_lab.runs import foreign, store
+from attn_lab.runs.results import AbsentRun
 
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
 FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one
@@ -74,8 +76,8 @@ def execute(
 
     parameters: name -> value, or -> text as typed on a command line. output: by default
     `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept, up to its error, in `_build/failed/`. stamp:
-    of the book's build. force: replace whatever stands at `output`. AttnError for a refused parameter or place, before
-    anything runs, and for a failing cell.
+    of the book's build; with it, a page that stops for want of a run is written `shortened`. force: replace whatever
+    stands at `output`. AttnError for a refused parameter or place, before anything runs, and for a failing cell.
     """
     here = repository(root)
     declares = declaration(page, root)
@@ -100,9 +102,12 @@ def execute(
     try:
         run_cells(notebook, name, here, quiet=bool(stamp))
     except CellExecutionError as error:
-        raise failure(notebook, error, name, here) from None
-    if not stamp:
-        notebook = readable(mark(notebook, declares.defaults, values), here, target, built_page_of(here))
+        about["shortened"] = reason = absence(notebook, error, name, here, may_shorten=bool(stamp))
+        notebook = shortened(notebook, reason)
+    else:
+        if not stamp:
+            book = in_book(here, name)
+            notebook = readable(mark(notebook, declares.defaults, values, book), here, target, built_page_of(here))
     about["seconds"] = time.perf_counter() - start
     notebook.metadata.setdefault("attn", {}).update(about)
     return write_notebook(tidy(notebook), target)
@@ -139,9 +144,8 @@ def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
     notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
     if not values:
         return notebook
-    return parameterize_notebook(
-        notebook, {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    )
+    lists = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return parameterize_notebook(notebook, lists)
 
 
 def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> None:
@@ -175,18 +179,31 @@ def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> Non
             raise AttnError(f"page {name} could not be run: {reason}") from error
 
 
-def failure(notebook: NotebookNode, error: CellExecutionError, name: str, root: Path) -> AttnError:
-    """Where and for what a page stopped; the notebook up to there is kept, but for a refused input."""
+def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: Path, may_shorten: bool) -> str:
+    """What a page stopped for, where it may be shortened for it: a run that is not there, or damaged. Else an
+    AttnError, and the notebook up to there is kept."""
     outputs = [(cell, output) for cell in notebook.cells for output in cell.get("outputs", [])]
     cell, output = next(pair for pair in outputs if pair[1].output_type == "error")
-    reason = error.evalue.partition("\n")[0]
-    message = f"page {name} stopped in cell {cell.execution_count}: {error.ename}: {reason}"
+    reason = (error.evalue.splitlines() or [""])[0]
     if error.ename == ModuleNotFoundError.__name__ and find_spec("torch") is None:
-        message += f"; {NO_TORCH}"
+        reason += f"; {NO_TORCH}"
+    if may_shorten and error.ename in (AbsentRun.__name__, Damaged.__name__):
+        return reason
+    message = f"page {name} stopped in cell {cell.execution_count}: {error.ename}: {reason}"
     if len(output.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
         kept = write_notebook(notebook, root / "_build" / "failed" / f"{name}.ipynb")
         message += f"; the notebook up to there: {kept}"
-    return AttnError(message)
+    raise AttnError(message) from None
+
+
+def shortened(stopped: NotebookNode, reason: str) -> NotebookNode:
+    """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
+    first = stopped.cells.index(codes(stopped.cells)[0])
+    texts = [cell.source for cell in stopped.cells[first:] if cell.cell_type == "markdown"]
+    lines = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
+    lines += ["The rest of this page needs trained models that are not there.", "", PARTS.gap(reason)]
+    stopped.cells = [*stopped.cells[: first + 1], new_markdown_cell("\n".join(lines), id="shortened")]
+    return stopped
 
 
 def built_page_of(root: Path):

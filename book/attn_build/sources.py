@@ -146,6 +146,13 @@ def numbers_of(name: str, root: Path) -> dict:
     return values_of(read_notebook(executed(root, name)))
 
 
+def in_book(root: Path, name: str) -> NotebookNode | None:
+    """The page as the book shows it, or None where it is not built or of another text."""
+    shown = read_notebook(executed(root, name))
+    same = [cell.source for cell in shown.cells] == [cell.source for cell in convert(name, root).cells]
+    return shown if same else None
+
+
 def read_notebook(path: Path) -> NotebookNode:
     """An executed notebook, or an empty one where there is none or it is broken."""
     try:
