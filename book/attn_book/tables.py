@@ -63,9 +63,9 @@ def side_of(verdicts: pd.Series) -> tuple[str, str]:
         return "yes", "as printed"
     if (verdicts == "differs").all():
         return "no", "differs"
-    if holds.any():
-        return "part", f"{holds.sum()} of {len(holds)} as printed"
-    return "part", "undecided"
+    if (verdicts == "undecided").all():
+        return "part", "undecided"
+    return "part", f"{holds.sum()} of {len(holds)} as printed"
 
 
 def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
