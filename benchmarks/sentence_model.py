@@ -8,11 +8,11 @@ import numpy as np
 from attn_core.documents import SPECIALS, UNKNOWN
 from attn_core.measures import classification
 from attn_core.models.classifier import from_arrays
+from attn_core.tracing import forward
 from attn_lab.data import encode
 from attn_lab.runs import sentence, store, upkeep
 from attn_lab.runs.controls import word_counts
 from attn_lab.runs.sentence import Quantised
-from benchmarks.plain import outputs
 
 
 def quantise(array: np.ndarray) -> Quantised:
@@ -41,8 +41,8 @@ def export(key: str) -> None:
     model = from_arrays("lstm", "tanh", {name: pair.array() for name, pair in rounded.items()})
     new_id = np.full(len(data.vocabulary), UNKNOWN, dtype=np.int32)
     new_id[kept] = np.arange(len(kept))
-    before = outputs(from_arrays("lstm", "tanh", trained["dev"]), test)
-    after = outputs(model, replace(test, ids=new_id[test.ids]))
+    before = forward(from_arrays("lstm", "tanh", trained["dev"]), test).p
+    after = forward(model, replace(test, ids=new_id[test.ids])).p
     about = {
         "training": key,
         "words": [data.vocabulary[i] for i in kept],
