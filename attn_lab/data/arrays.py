@@ -141,16 +141,21 @@ def _numbers(where: str, texts: Texts, classes: list[str]) -> ndarray:
 def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     """Token lists as ids."""
     sentences = texts.sentences and [[size for size in sizes if size] for sizes in texts.sentences]
-    queries: tuple[ndarray | None, ndarray | None] = (None, None)
-    if texts.queries is not None:
-        queries = to_ids(texts.queries, words)
+    ids, offsets = to_ids(texts.lists, words)
+    query_ids, query_offsets = (None, None) if texts.queries is None else to_ids(texts.queries, words)
+    answer_ids, answer_offsets = _ragged(texts.answers, np.int32)
+    sentence_lengths, sentence_offsets = _ragged(sentences, np.int64)
     return Documents(
-        *to_ids(texts.lists, words),
-        np.asarray(texts.labels),
-        np.asarray(texts.doc_ids, dtype=np.int64),
-        *queries,
-        *_ragged(texts.answers, np.int32),
-        *_ragged(sentences, np.int64),
+        ids=ids,
+        offsets=offsets,
+        labels=np.asarray(texts.labels),
+        doc_ids=np.asarray(texts.doc_ids, dtype=np.int64),
+        query_ids=query_ids,
+        query_offsets=query_offsets,
+        answer_ids=answer_ids,
+        answer_offsets=answer_offsets,
+        sentence_lengths=sentence_lengths,
+        sentence_offsets=sentence_offsets,
     )
 
 
