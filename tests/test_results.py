@@ -1,9 +1,11 @@
 """What the archive holds is what the code computes, and the results obey their own mathematics."""
 
+import os
 from functools import cache, partial
 
 import numpy as np
 import pytest
+from conftest import python
 
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
@@ -157,3 +159,14 @@ def test_runs_of_a_corpus_saw_the_same_data():
     ]  # they have their own
     shared = {record["fingerprints"]["vectors"] for record in records if "-300" in record["run"]["vectors"]}
     assert shared == known["vectors"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
+def test_reading_the_archive_leaves_no_thread_of_arrow():
+    """Arrow's may outlive Python, which then ends by "terminate called without an active exception" (arrow#34314)."""
+    code = (
+        "import os, pyarrow.parquet, scipy.special; before = os.listdir('/proc/self/task');"
+        "from attn_lab.runs import index; index.numbers(measure='jsd_exact', corpus='sst');"
+        "print(len(os.listdir('/proc/self/task')) - len(before))"
+    )
+    assert python("-c", code, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="4") == "0\n"

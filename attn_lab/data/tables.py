@@ -218,7 +218,7 @@ def read_table(
         table = _delimited(path, columns, optional, header, encoding)
     elif form in (".parquet", ".feather"):
         with reading(path):
-            table = _arrow(path).to_pandas(ignore_metadata=True, integer_object_nulls=True)
+            table = _arrow(path).to_pandas(ignore_metadata=True, integer_object_nulls=True, use_threads=False)
     else:
         with opened(path, encoding) as file:
             table = pandas.DataFrame(_json_rows(file.read()), dtype=object)
@@ -243,7 +243,7 @@ def _arrow(path: Path) -> pyarrow.Table:
         words = np.frombuffer(source, "<u8", len(source) // 8)
         sizes = words[:-1][np.isin(words[1:] % 2**32, FRAMES)]
         bounded.count(int(sizes[sizes < 2**40].sum()))
-        table = pyarrow.feather.read_table(source)
+        table = pyarrow.feather.read_table(source, use_threads=False)
     else:
         table = _parquet(source, bounded)
     return pyarrow.table([_counted(column, bounded) for column in table.columns], table.column_names)

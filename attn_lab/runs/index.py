@@ -200,7 +200,7 @@ def has(name: str) -> set[str]:
     for folder, stem in _files(_all_runs()):
         rows = store.table(folder, "numbers", stem, (name, "parameter"))
         if {name, "parameter"} <= set(rows.column_names):  # a run without numbers has no file
-            kinds = rows.select([name, "parameter"]).to_pandas().drop_duplicates()
+            kinds = rows.select([name, "parameter"]).to_pandas(use_threads=False).drop_duplicates()
             names.update(kinds[name])
             if name == "measure":
                 names.update(with_parameters(kinds)["measure"])
@@ -333,7 +333,8 @@ def same_training(first: dict, second: dict) -> bool:
 def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
     """A table that takes long to make: from data/measured, else made. source: a checksum of what it is made from."""
     with suppress(FileNotFoundError):
-        return pd.read_parquet(store.read_data(f"measured/{name}-{source[:8]}.parquet"))
+        file = store.read_data(f"measured/{name}-{source[:8]}.parquet")
+        return pd.read_parquet(file, use_threads=False)
     return make()
 
 
@@ -387,10 +388,10 @@ def of_this_version(table: pa.Table) -> pd.DataFrame:
     """The runs of a file without those that have a field of another version; fields that were no fields yet when they
     were stored are at their defaults."""
     defaults = {each.name: each.default for each in fields(Run) if isinstance(each.default, str | int | float)}
-    runs = table.select([name for name in table.column_names if name in SHOWN]).to_pandas()
+    runs = table.select([name for name in table.column_names if name in SHOWN]).to_pandas(use_threads=False)
     runs = runs.reindex(columns=SHOWN).fillna(defaults)
     further = [name for name in table.column_names if name not in RUN_COLUMNS.names]
-    return runs[table.select(further).to_pandas().isna().all(axis=1).to_numpy()] if further else runs
+    return runs[table.select(further).to_pandas(use_threads=False).isna().all(axis=1).to_numpy()] if further else runs
 
 
 def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataFrame:
@@ -430,7 +431,7 @@ def _read_numbers(files: tuple[tuple[Path, str, str], ...]) -> pd.DataFrame:
     tables = [store.table(folder, "numbers", stem, columns) for folder, stem, _ in files]
     tables = [table for table in tables if set(columns) <= set(table.column_names)]  # before 0.2 the cache had others
     together = pa.concat_tables(tables or [NUMBER_COLUMNS.empty_table().select(columns)])
-    return together.unify_dictionaries().to_pandas()
+    return together.unify_dictionaries().to_pandas(use_threads=False)
 
 
-EMPTY = RUN_COLUMNS.empty_table().select(SHOWN).to_pandas().assign(source="")
+EMPTY = RUN_COLUMNS.empty_table().select(SHOWN).to_pandas(use_threads=False).assign(source="")

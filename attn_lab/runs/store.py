@@ -219,7 +219,7 @@ def parquet(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None
     """A table of a store; Damaged where it does not match the manifest or its checksums, FileNotFoundError without."""
     data = content(folder, layer, stem)
     try:
-        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read(columns)
+        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read(columns, use_threads=False)
     except (OSError, ValueError) as error:
         path = file_of(folder, layer, stem)
         raise Damaged(
