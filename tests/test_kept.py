@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import refused
-from test_archive import stored
+from test_archive import cached
 
 from attn_core.errors import AttnError
 from attn_lab.data import files, tables
@@ -23,7 +23,7 @@ TABLE = pd.DataFrame({"text": [f"a fine film indeed, number {n}" for n in range(
 
 
 def store_run() -> None:
-    stored(store.cache_store())
+    cached(store.cache_store())
 
 
 def read_run() -> list:
