@@ -224,7 +224,6 @@ def test_guides_of_the_books_grids_have_bases_of_the_books_grids():
         ("- {corpus: sst, seed: [0x10]}", "0x10 is no decimal number"),
         ("- corpus: sst\n  seed: 1\n  seed: 2\n", "'seed' stands twice"),
         ("- {corpus: sst, divergence: 0.1, base: {seed: 1, seed: 2}}", "'seed' stands twice"),
-        ("- {corpus: sst, divergence: 0.1, base: sst}", "base must be a run, in a grid a mapping"),
     ],
 )
 def test_what_yaml_would_read_otherwise_than_it_looks_is_refused(tmp_path, text, told):
