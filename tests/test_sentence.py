@@ -124,8 +124,6 @@ def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     assert table.known.all()
     assert told["p"] == pytest.approx(stored.p[0], abs=2e-3)  # the store keeps twelve bits
     assert table.attention.to_numpy() == pytest.approx(stored.attention[: len(words)], abs=1e-3)
-    with refused("is not in the cache"):
-        sentence.trained_here("planted-none")
 
 
 def test_the_layer_on_the_page_is_that_of_the_model():
