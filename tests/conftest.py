@@ -8,7 +8,7 @@ import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -159,11 +159,13 @@ def stored(tmp_path, monkeypatch):
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
         held = {result.key: result for part in parts for result in part}
-        for corpus in {result.record["run"]["corpus"] for result in held.values()}:
-            own = [result for result in held.values() if result.record["run"]["corpus"] == corpus]
-            made = [rows.tables(result.record, result.numbers) for result in own]
+        by_corpus = {}
+        for result in held.values():
+            by_corpus.setdefault(result.record["run"]["corpus"], []).append(result)
+        for corpus, results in by_corpus.items():
+            made = [rows.tables(result.record, result.numbers) for result in results]
             layers = {layer: pa.concat_tables([table[layer] for table in made]) for layer in made[0]}
-            upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in own))
+            upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in results))
         return list(held.values())
 
     return hold
@@ -207,11 +209,10 @@ def own_tables():
 
     networks = (encoders.ENCODERS, attention.ATTENTIONS, attention.PAIRED_ATTENTIONS, classifier.TIMES_HIDDEN)
     tables = (catalogue.CATALOGUE, encoding.PREPARE, *networks, *foreign.VERSIONS.values())
-    before = [dict(table) for table in tables]
-    yield
-    for table, kept in zip(tables, before, strict=True):
-        table.clear()
-        table.update(kept)
+    with ExitStack() as kept:
+        for table in tables:
+            kept.enter_context(mock.patch.dict(table))
+        yield
     for path in foreign.plugin_files():
         sys.modules.pop(str(path), None)
 
