@@ -134,10 +134,8 @@ def test_the_layer_on_the_page_is_that_of_the_model():
     learned, about = sentence.load()
     reading = sentence.Reading(learned, to_ids([["film", "was", "not", "good"]], about["words"])[0][:, None])
     layer = names["Attention"](reading.h.shape[-1], len(learned["attention.project.bias"]))
-    places = {
-        name: name if name.startswith("decoder") else f"attention.{name}" for name in layer.state_dict()
-    }
-    layer.load_state_dict({name: torch.as_tensor(learned[place]) for name, place in places.items()})
+    state = {name: learned.get(name, learned.get(f"attention.{name}")) for name in layer.state_dict()}
+    layer.load_state_dict({name: torch.as_tensor(array) for name, array in state.items()})
     alpha, p = layer(torch.as_tensor(reading.h.swapaxes(0, 1)))
     traces = sentence.sentence_traces("film was not good")[2]
     np.testing.assert_allclose(alpha[0].detach(), traces.attention, atol=1e-6)
