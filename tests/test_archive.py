@@ -22,7 +22,7 @@ from attn_core.errors import Damaged
 from attn_core.traces import round_mantissa
 from attn_lab.data.order import fixed_order
 from attn_lab.runs import index, packing, rows, sentence, store, upkeep
-from attn_lab.runs.run import Run, as_dict
+from attn_lab.runs.run import Run, as_dict, from_dict
 
 RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}
 
@@ -115,7 +115,10 @@ def test_sample_depends_on_the_corpus_alone():
     assert (shuffled[fixed_order(shuffled, "imdb")] != first).any()
 
 
-@given(st.floats(-(2.0**100), 2.0**100, width=32), st.floats(-(2.0**100), 2.0**100, width=32))
+FLOATS = st.floats(-(2.0**100), 2.0**100, width=32)
+
+
+@given(FLOATS, FLOATS)
 def test_rounding_is_close_monotone_and_keeps_specials(a, b):
     rounded = round_mantissa(np.array([a, b, np.nan, np.inf, 0.0], np.float32))
     np.testing.assert_array_equal(rounded[2:], [np.nan, np.inf, 0])
@@ -288,7 +291,9 @@ def test_the_columns_that_follow_from_a_record_are_what_it_says():
     for stem in store.stems(REAL):
         table = store.table(REAL, "runs", stem)
         for row in table.to_pylist():
-            fresh = rows.run_row(json.loads(row["record"]))
+            record = json.loads(row["record"])
+            assert from_dict(record["run"]).key == row["key"]
+            fresh = rows.run_row(record)
             kept = {name: default.get(name) if value is None else value for name, value in row.items()}
             assert kept == {name: fresh.get(name) for name in row}, row["key"]
         beside = ("key", *store.FIELDS_BESIDE_NUMBERS)

@@ -29,6 +29,11 @@ def test_the_regression_of_pairs_never_reads_the_text_attended_to():
 BARS = pd.DataFrame([("imdb_stars", 0.2, 0.4), ("snli", 0.33, 0.59), ("babi_1", 0.15, 0.17)], columns=COLUMNS)
 
 
+@pytest.fixture(autouse=True)
+def bars(monkeypatch):
+    monkeypatch.setattr(baselines, "stored", lambda: BARS)
+
+
 @pytest.mark.parametrize(
     "corpus, accuracies, expected",
     [
@@ -44,14 +49,12 @@ BARS = pd.DataFrame([("imdb_stars", 0.2, 0.4), ("snli", 0.33, 0.59), ("babi_1", 
         ("planted", (0.5,), False),  # made by us
     ],
 )
-def test_weak_models_do_not_count(corpus, accuracies, expected, monkeypatch):
-    monkeypatch.setattr(baselines, "stored", lambda: BARS)
+def test_weak_models_do_not_count(corpus, accuracies, expected):
     runs = pd.DataFrame({"corpus": corpus, "encoder": "lstm", "accuracy": accuracies})
     assert baselines.weak(runs).to_dict() == {(corpus, "lstm"): expected}
 
 
-def test_a_model_of_pairs_is_held_against_the_best_encoder_of_its_set(monkeypatch):
-    monkeypatch.setattr(baselines, "stored", lambda: BARS)
+def test_a_model_of_pairs_is_held_against_the_best_encoder_of_its_set():
     runs = [
         ("babi_1", "lstm", 0.98),
         ("babi_1", "lstm", 1.0),

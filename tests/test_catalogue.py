@@ -163,9 +163,14 @@ def test_dev_is_drawn_from_train_with_the_authors_seed():
 
 def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
     """Of 60 reviews of 5 to 64 words, and ten of 400; in test the word 'new' stands before each word of training."""
-    for split, word in (("train", "Old, "), ("test", "new old ")):
-        texts = [word * n for n in (*range(5, 65), *[400] * 10)]
-        folder = tables("imdb", **{split: {"text": texts, "label": [0, 1] * 35}})
+
+    def write(**chosen):
+        for split, word in (("train", "Old, "), ("test", "new old ")):
+            texts = [word * n for n in (*range(5, 65), *[400] * 10)]
+            more = {"jw_split": chosen[split]} if chosen else {}
+            tables("imdb", **{split: {"text": texts, "label": [0, 1] * 35, **more}})
+
+    write()
     made = PREPARE["imdb"]().splits
     rows = {split: texts.doc_ids.tolist() for split, texts in made.items()}
     assert sorted(rows["train"] + rows["dev"]) == list(range(60))
@@ -174,12 +179,9 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
     for split, texts in made.items():
         assert texts.lists == [["old"] * (5 + i) for i in rows[split]]
         assert texts.labels.tolist() == [i % 2 for i in rows[split]]
-    for split, chosen in (
-        ("train", ["dev"] * 7 + [""] * 13 + ["train"] * 50),
-        ("test", [""] * 3 + ["test"] + [""] * 61 + ["test"] + [""] * 4),  # the second is too long
-    ):
-        table = pandas.read_parquet(folder / f"{split}.parquet")
-        tables("imdb", **{split: table.assign(jw_split=chosen)})
+    chosen = np.full(70, "", object)
+    chosen[[3, 65]] = "test"  # the second is too long
+    write(train=["dev"] * 7 + [""] * 13 + ["train"] * 50, test=chosen)
     made = PREPARE["imdb"]().splits.values()
     assert [texts.doc_ids.tolist() for texts in made] == [list(range(20, 60)), list(range(7)), [3]]
 

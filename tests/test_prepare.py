@@ -14,11 +14,6 @@ from attn_lab.data.arrays import build
 from attn_lab.data.prepared import Prepared, Texts
 
 
-def words(encoded, documents, row) -> str:
-    own = documents.ids[documents.offsets[row] : documents.offsets[row + 1]]
-    return " ".join(encoded.vocabulary[i] for i in own)
-
-
 def questions(n: int, source: str = "en-10k") -> list[dict]:
     story = {"passage": "Mary went to the office.\nJohn took the milk there.", "question": "Where is Mary?"}
     answers = "office", "garden"
@@ -30,8 +25,8 @@ def test_a_story_as_arrays(tables):
     encoded = encode("babi_1")
     assert [len(encoded.splits[split]) for split in ("train", "dev", "test")] == [17, 3, 3]
     test, counts = encoded.splits["test"], encoded.statistics["splits"]["test"]
-    assert words(encoded, test, 0) == "<s> Mary went to the office . John took the milk there </s>"
-    assert words(encoded, test.queries, 2) == "<s> Where is Mary </s>"
+    assert " ".join(test.words(0, encoded.vocabulary)) == "Mary went to the office . John took the milk there"
+    assert test.queries.words(2, encoded.vocabulary) == ["Where", "is", "Mary"]
     assert " ".join(encoded.vocabulary[4:]) == ". John Mary Where is milk office the there to took went"
     classes = encoded.statistics["classes"]
     assert [classes[label] for label in test.labels] == ["office", "garden", "office"]
@@ -73,8 +68,8 @@ def test_a_premise_with_its_hypothesis(tables):
     assert encoded.vocabulary == (*text.SPECIALS, ".", "men", "run", "two")
     assert encoded.splits["train"].labels.tolist() == [2, 0, 1]
     test = encoded.splits["test"]
-    assert words(encoded, test, 0) == "<s> two <unk> run . </s>"
-    assert words(encoded, test.queries, 0) == "<s> <unk> <unk> <unk> . </s>"
+    assert test.words(0, encoded.vocabulary) == ["two", "<unk>", "run", "."]
+    assert test.queries.words(0, encoded.vocabulary) == ["<unk>", "<unk>", "<unk>", "."]
     assert encoded.statistics["train_share"] == 3 / 549_367
     tables("snli", dev=[{**PAIR, "label": "-"}])
     with refused("'snli', split 'dev': the label of row 0 is '-'; known: neutral"):

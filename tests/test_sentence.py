@@ -117,8 +117,7 @@ def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     stored = obtain(run, train="fresh").traces
     assert sentence.trained_here(run.key) == run
     data = encode("planted", **dict(run.options))
-    first = data.splits["test"].take([0])
-    words = [data.vocabulary[i] for i in first.ids[1:-1]]
+    words = data.splits["test"].words(stored.doc_id[0], data.vocabulary)
     table, told = sentence.read_sentence(" ".join(words), run=run)
     assert table.token.tolist() == words
     assert table.known.all()
