@@ -11,7 +11,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -267,13 +266,12 @@ def alike(found: Traces, expected: Traces, atol: float, names=TOKENS, **others: 
 def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:
     """Random traces with the given document lengths."""
     rng = np.random.default_rng(seed)
-    lengths = np.asarray(lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    lengths = np.asarray(lengths, int)
+    offsets = np.append(0, np.cumsum(lengths))
     score = rng.normal(size=offsets[-1]) * 2
-    for start, end in pairwise(offsets):
-        score[start:end] -= score[start:end].max()
+    score -= np.repeat(np.maximum.reduceat(score, offsets[:-1]), lengths)
     leave_one_out = rng.normal(size=offsets[-1]) * 0.1
-    leave_one_out[offsets[:-1][lengths == 1]] = np.nan
+    leave_one_out[np.repeat(lengths == 1, lengths)] = np.nan
     return Traces(
         doc_id=np.arange(len(lengths)) if doc_ids is None else np.asarray(doc_ids),
         label=rng.integers(0, 2, len(lengths)),
