@@ -61,27 +61,28 @@ def reader(request):
     return transformers.LlamaForCausalLM(config).eval().requires_grad_(False), Bytes()
 
 
-def difference(model, texts, depths) -> float:
-    """The largest between the states of texts side by side and of each alone, as a share of its layer's largest."""
-    apart = []
+def twice(model, texts, depths):
+    """The states of each text among the others, and alone."""
     for row, together in language.states(model, texts, depths):
         ((_, alone),) = language.states(model, [texts[row]], depths)
-        differs = np.abs(together - alone)[:, 1:]  # no head reads the first token's
-        apart.append(differs.max(axis=(1, 2)) / np.abs(alone[:, 1:]).max(axis=(1, 2)))
-    return np.max(apart)
+        yield together, alone
 
 
 def test_texts_side_by_side_have_the_states_of_each_alone(reader):
     model, tokenizer = reader
     texts = [language.laid_out(tokenizer, text)[0] for text in BY_HAND]
-    assert difference(model, texts, range(model.config.num_hidden_layers + 1)) < 1e-5
+    for both in twice(model, texts, range(model.config.num_hidden_layers + 1)):
+        together, alone = (of_text[:, 1:] for of_text in both)  # no head reads the first token's
+        largest = np.abs(alone).max(axis=(1, 2), keepdims=True)  # of a layer
+        assert (np.abs(together - alone) / largest).max() < 1e-5
 
 
 def test_so_have_those_that_are_read_both_ways():
     torch.manual_seed(0)
     model = MiniLM(words=300, width=16, heads=2, depth=2).eval().requires_grad_(False)
     texts = [np.array([1, *text.encode(), 2]) for text in BY_HAND]
-    assert difference(model, texts, range(3)) < 1e-5
+    for together, alone in twice(model, texts, range(3)):
+        assert np.abs(together - alone).max() < 1e-5
 
 
 def test_the_first_and_last_piece_of_a_model_that_has_both_are_of_no_word():
