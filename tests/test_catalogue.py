@@ -76,7 +76,6 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
     assert identity("sst", ()) == own
     monkeypatch.delenv("ATTN_DATA")
     assert identity("sst", ()) is identity("imdb", ()) is None
-    assert files.own_tables("sst") == []
     with refused("no data for corpus 'sst'"), monkeypatch.context() as context:
         context.setattr(official, "fetch", lambda *_: (_ for _ in ()).throw(OSError("no network")))
         encode("sst")

@@ -30,21 +30,20 @@ ASKS = [
 @pytest.fixture(scope="module")
 def asked():
     """The run that a command line asks for, which is not made."""
+    runs = []
+
+    def note(run, **_):
+        runs.append(run)
+        raise AbsentRun("noted")
 
     def asked(line: str) -> Run:
-        found = []
+        told = CliRunner().invoke(app, shlex.split(line)[3:])
+        assert runs, told.output + str(told.exception)
+        return runs.pop()
 
-        def note(run, **_):
-            found.append(run)
-            raise AbsentRun("noted")
-
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(sys.modules["attn_lab.runs.results"], "obtain", note)
-            told = CliRunner().invoke(app, shlex.split(line)[3:])
-        assert found, told.output + str(told.exception)
-        return found[0]
-
-    return asked
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sys.modules["attn_lab.runs.results"], "obtain", note)
+        yield asked
 
 
 @pytest.mark.parametrize("path", GRIDS, ids=lambda path: path.stem)
