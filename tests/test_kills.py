@@ -41,16 +41,19 @@ LIBRARIES = ("torchinductor", "pip-", "org.chromium", ".org.chromium")
 """How the names of what libraries leave in the folder of temporary files begin."""
 
 RESULTS = ("accuracy", "auc", "n_test", "fingerprints")
-BUILD = "import sys; from attn_build.build import build; sys.exit(build(sys.argv[1], html=False))"
-KIT = (
-    "import sys; from pathlib import Path; from attn_build.slides import write_kit; "
-    "root = Path(sys.argv[1]); write_kit(root, root)"
-)
-COURSE = (
-    "import sys; from pathlib import Path; from attn_build.course import publish, write_course; "
+LINES = {
+    "sweep": "sweep grid.yml --jobs 2",
+    "pack": "sweep grid.yml --pack",
+    "execute": "execute _template --output page.ipynb",
+    "study": "study mine.csv --encoder average --epochs 1 --output out",
+}
+SCRIPTS = {
+    "book": "import os, sys; from attn_build.build import build; sys.exit(build(os.getcwd(), html=False))",
+    "kit": "from pathlib import Path; from attn_build.slides import write_kit; write_kit(Path.cwd(), Path.cwd())",
+    "course": "from pathlib import Path; from attn_build.course import publish, write_course; "
     "from attn_build.running import sweep_away; "  # as the book does, which `make course` builds before
-    "root = Path(sys.argv[1]); sweep_away(root); publish(root, write_course(root))"
-)
+    "root = Path.cwd(); sweep_away(root); publish(root, write_course(root))",
+}
 
 
 def runs_of(folder: Path) -> dict:
@@ -91,19 +94,6 @@ def unneeded(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in skipped or name.startswith(".") or name.endswith(".egg-info")}
 
 
-MODULE = [sys.executable, "-m", "attn_core"]
-STUDY = ["study", "mine.csv", "--encoder", "average", "--epochs", "1", "--output", "out"]
-WORDS = {
-    "sweep": [*MODULE, "sweep", "grid.yml", "--jobs", "2"],
-    "pack": [*MODULE, "sweep", "grid.yml", "--pack"],
-    "execute": [*MODULE, "execute", "_template", "--output", "page.ipynb"],
-    "study": [*MODULE, *STUDY],
-    "book": [sys.executable, "-c", BUILD, "."],
-    "kit": [sys.executable, "-c", KIT, "."],
-    "course": [sys.executable, "-c", COURSE, "."],
-}
-
-
 class Command:
     """A command in a place of its own: what it finds there, how it is called, and what it leaves."""
 
@@ -136,9 +126,11 @@ class Command:
         self.environment = os.environ | {name: str(path) for name, path in own.items()}
 
     def start(self) -> subprocess.Popen:
+        script = SCRIPTS.get(self.kind)
+        words = ["-c", script] if script else ["-m", "attn_core", *LINES[self.kind].split()]
         options = {"cwd": self.place, "env": self.environment, "start_new_session": True}
         with (self.place / "log").open("w") as log:
-            return subprocess.Popen(WORDS[self.kind], stdout=log, stderr=log, **options)
+            return subprocess.Popen([sys.executable, *words], stdout=log, stderr=log, **options)
 
     def finish(self) -> None:
         status = self.start().wait(timeout=900)
@@ -176,7 +168,7 @@ class Command:
         return temporary + [path for path in self.place.rglob(".*@*") if not path.name.endswith(".lock")]
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("kind", [*LINES, *SCRIPTS])
 def test_sigkill_at_any_moment(kind, tmp_path):
     """Ten kills at random moments of the time that a whole run takes; then a whole one, equal to one that never was."""
     whole = Command(tmp_path, kind)
