@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core import documents as text
-from attn_core.documents import Documents, batches
+from attn_core.documents import Documents, batches, pad
 from attn_lab.data import arrays, cleaning
 from attn_lab.data.arrays import fingerprint
 
@@ -81,6 +81,13 @@ def test_length_filter_is_its_plain_loop(lengths, low, high):
 
 
 # --- documents, padding, batches ------------------------------------------------------------------------------------
+
+
+def test_a_padded_text_ends_in_pads():
+    ids, lengths = pad(documents([1, 3]), np.array([1, 0]))
+    assert ids.tolist() == [[2, 5, 6, 7, 3], [2, 4, 3, 0, 0]]
+    assert lengths.tolist() == [5, 3]
+    assert ids.dtype == np.int64
 
 
 NOISE = st.sampled_from([0.0, 0.1, 0.5])

@@ -45,6 +45,9 @@ def within(test):
     return lambda x: [test(x[a:b], TRACES.attention[a:b]) for a, b in pairwise(OFFSETS)]
 
 
+divergences = within(lambda a, b: jensenshannon(a, b) ** 2)
+
+
 def of_score(test):
     """A test of traces with these scores."""
     return lambda score: test(replace(TRACES, score=score))
@@ -66,7 +69,7 @@ FUNCTIONS = {  # name -> input, the function, and its answer by another way
     "jsd_ragged": (
         WEIGHTS,
         lambda a: jsd_ragged(a, TRACES.attention, OFFSETS),
-        within(lambda a, b: jensenshannon(a, b) ** 2),
+        divergences,
     ),
     "kendall_ragged": (
         TRACES.gradient,
@@ -81,7 +84,7 @@ FUNCTIONS = {  # name -> input, the function, and its answer by another way
     "select": (
         WEIGHTS[None],
         lambda a: attn_core.select(TRACES, a, 1.0)["jsd"],
-        lambda a: within(lambda b, c: jensenshannon(b, c) ** 2)(a[0]),
+        lambda a: divergences(a[0]),
     ),
     "logits_under": (
         WEIGHTS,
