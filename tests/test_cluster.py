@@ -71,12 +71,8 @@ class Cluster:
 
     def start(self, hangs: str = "", cache=None) -> subprocess.Popen:
         """A worker; it stores its runs in this test's cache."""
-        command = [sys.executable, "-m", "dask", "worker", self.address, "--no-nanny", "--nthreads=2"]
-        command += [
-            "--no-dashboard",
-            f"--local-directory={self.place}",
-            f"--preload={self.place / 'preload.py'}",
-        ]
+        line = f"-m dask worker {self.address} --no-nanny --no-dashboard --nthreads 2 --local-directory {self.place}"
+        command = [sys.executable, *line.split(), "--preload", str(self.place / "preload.py")]
         own = {"TEST_PLACE": str(self.place), "TEST_HANGS": hangs}
         own["ATTN_CACHE"] = str(cache or os.environ["ATTN_CACHE"])
         with (self.place / f"worker{len(self.workers)}.log").open("w") as log:
@@ -96,18 +92,15 @@ class Cluster:
         client.join(PATIENCE)
         assert not client.is_alive(), "the sweep hangs"
 
-    def close(self) -> None:
-        for worker in self.workers:
-            worker.kill()
-            worker.wait()
-        self.inner.close()
-
 
 @pytest.fixture
 def cluster(tmp_path):
     made = Cluster(tmp_path)
     yield made
-    made.close()
+    for worker in made.workers:
+        worker.kill()
+        worker.wait()
+    made.inner.close()
 
 
 @pytest.mark.slow
