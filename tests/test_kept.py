@@ -33,17 +33,13 @@ def read_run() -> list:
     return [result.record, result.documents["p"].tolist(), result.traces.score.tolist()]
 
 
-def store_weights() -> None:
-    arrays = {"decoder.weight": np.linspace(-1, 1, 200, dtype=np.float32)}
-    store.write_weights(KEY, {"dev": arrays, "test": arrays}, {"history": [1.0]}, {"data": "x"})
-
-
-def read_weights() -> list:
+def weights() -> list:
     """Those of the cache, or trained anew."""
     if store.read_weights(KEY, {"data": "x"}) is None:
-        store_weights()
-    weights, training = store.read_weights(KEY, {"data": "x"})
-    return [weights["dev"]["decoder.weight"].tolist(), training]
+        arrays = {"decoder.weight": np.linspace(-1, 1, 200, dtype=np.float32)}
+        store.write_weights(KEY, {"dev": arrays, "test": arrays}, {"history": [1.0]}, {"data": "x"})
+    checkpoints, training = store.read_weights(KEY, {"data": "x"})
+    return [checkpoints["dev"]["decoder.weight"].tolist(), training]
 
 
 def arrays_made() -> list:
@@ -68,7 +64,7 @@ def read_table() -> list:
 
 STORED = {  # what is stored -> the function that stores it, the one that reads it, where its files lie
     "run": (store_run, read_run, "runs/*"),
-    "weights": (store_weights, read_weights, "weights/*"),
+    "weights": (weights, weights, "weights/*"),
     "arrays": (arrays_made, arrays_made, "arrays/*"),
     "table": (store_table, read_table, "tables/sst/*"),
 }

@@ -17,18 +17,18 @@ def answer(passage: str, question: str) -> str:
         thing = next((word for word in rest if word in stories.OBJECTS), None)
         if thing is None:
             at[who] = rest[-1]
-            for carried in (name for name, carrying in carrier.items() if carrying == who):
-                stays[carried].append(rest[-1])
+            for carried, by in carrier.items():
+                if by == who:
+                    stays[carried].append(rest[-1])
         elif verb in ("got", "grabbed", "took", "picked"):
-            assert carrier.get(thing) is None
+            assert thing not in carrier
             carrier[thing] = who
             stays[thing] = [at.get(who)]
         else:
-            assert carrier[thing] == who  # nobody drops what another carries
-            carrier[thing] = None
+            assert carrier.pop(thing) == who  # nobody drops what another carries
     asked = question.rstrip("?").split()
     if "before" not in asked:
-        return at[asked[-1]] if asked[-1] in at else stays[asked[-1]][-1]
+        return at.get(asked[-1]) or stays[asked[-1]][-1]
     places = stays[asked[3]]
     last = len(places) - 1 - places[::-1].index(asked[-1])  # of several stays there the last counts
     return places[last - 1]
