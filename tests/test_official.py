@@ -204,7 +204,6 @@ BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
         (tar({"cnn/train.txt": f"{CLOZE}\n\nalone\n\n"}), BLOCK),
         (tar({"cnn/train.txt": f"{CLOZE}\n\nq\nnobody\np\n\n"}), BLOCK),
     ],
-    ids=["truncated", "no archive", "another layout", "a line alone", "no entity"],
 )
 def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
     archive = offer("cnn", data)
@@ -217,16 +216,16 @@ def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, t
 
 @pytest.mark.parametrize(
     ("name", "archive"),
-    {
-        "tar": ("cnn", tar({"cnn/train.txt": "0" * 50_000})),
-        "header": ("cnn", tar({"0" * 50_000: "a header that is too long"})),
-        "zip": ("sst", zipped({"trees/train.txt": "0" * 50_000})),
-        "outside": ("cnn", tar({"../outside": "text"})),
-        "absolute": ("cnn", tar({"/tmp/outside": "text"})),
-        "link": ("cnn", tar({"cnn": ""}, type=tarfile.SYMTYPE, linkname="/tmp")),
-        "device": ("cnn", tar({"cnn": ""}, type=tarfile.CHRTYPE)),
-        "sparse": ("cnn", tar({"cnn": ""}, type=tarfile.GNUTYPE_SPARSE)),
-    }.values(),
+    [
+        ("cnn", tar({"cnn/train.txt": "0" * 50_000})),
+        ("cnn", tar({"0" * 50_000: "a header that is too long"})),
+        ("sst", zipped({"trees/train.txt": "0" * 50_000})),
+        ("cnn", tar({"../outside": "text"})),
+        ("cnn", tar({"/tmp/outside": "text"})),
+        ("cnn", tar({"cnn": ""}, type=tarfile.SYMTYPE, linkname="/tmp")),
+        ("cnn", tar({"cnn": ""}, type=tarfile.CHRTYPE)),
+        ("cnn", tar({"cnn": ""}, type=tarfile.GNUTYPE_SPARSE)),
+    ],
 )
 def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(
     offer, monkeypatch, name, archive
