@@ -64,10 +64,8 @@ def test_what_is_written_is_read(tmp_path, traces, whole, put):
     traces = traces if whole else dataclasses.replace(traces, gradient=None, leave_one_out=None)
     traces = put(tmp_path, traces)
     found = store.read(tmp_path, "toy")
-    for field in dataclasses.fields(traces):
-        np.testing.assert_array_equal(
-            getattr(found.traces, field.name), getattr(traces, field.name), field.name
-        )
+    for name, values in vars(traces).items():
+        np.testing.assert_array_equal(getattr(found.traces, name), values, name)
     np.testing.assert_allclose(found.documents["p"], traces.p, atol=2e-6)
     upkeep.verify(tmp_path, "toy")
 

@@ -150,7 +150,7 @@ def test_what_is_handed_in_gives_the_outside_answer_or_one_line(name):
 @pytest.mark.parametrize(
     ("told", "call"),
     {
-        "k must be a whole number from 1, got 0": lambda: attn_core.search(TRACES, k=0),
+        "k must be a whole number from 1, got 1.5": lambda: attn_core.search(TRACES, k=1.5),
         "known: jsd, kl": lambda: attn_core.search(TRACES, objective="tvd"),
         "steps must be a whole number from 0": lambda: attn_core.search(TRACES, steps=-1),
         r"\(5, 9\)": lambda: attn_core.search(TRACES, starts=np.zeros((5, 2))),
