@@ -1,9 +1,12 @@
 """Catalogue, look-up, cache, and how splits are made."""
 
+from functools import partial
+
 import numpy as np
 import pandas
 import pytest
 from conftest import ROOT, refused
+from sklearn.model_selection import train_test_split
 from test_official import zipped
 
 from attn_book.scorecard import reported
@@ -172,9 +175,9 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
     write()
     made = PREPARE["imdb"]().splits
     rows = {split: texts.doc_ids.tolist() for split, texts in made.items()}
-    assert sorted(rows["train"] + rows["dev"]) == list(range(60))
-    assert sorted(rows["dev"]) == [2, 5, 14, 15, 16, 19, 31, 32, 34, 45, 51, 58]  # their seed, in both parts
-    assert sorted(rows["test"]) == [0, 1, 3, 7, 13, 22, 25, 26, 37, 40, 41, 54]
+    drawn = partial(train_test_split, range(60), random_state=1378)  # their seed, in both parts
+    assert [rows["train"], rows["dev"]] == drawn(test_size=0.2)
+    assert rows["test"] == drawn(test_size=0.8)[0]
     for split, texts in made.items():
         assert texts.lists == [["old"] * (5 + i) for i in rows[split]]
         assert texts.labels.tolist() == [i % 2 for i in rows[split]]
