@@ -145,16 +145,19 @@ def test_stores_of_questions_have_tables(stored):
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------
 
 
-def put(folder, result):
-    """A run as the archive holds it."""
-    tables = rows.tables(result.record, result.numbers)
-    upkeep.merge(folder, result.record["run"]["corpus"], tables, {result.key: None})
+def made(seed: int, accuracy: float):
+    """Key and tables of a run of the book's seed of this number."""
+    result = result_of(seed=SEEDS[seed], values={"accuracy": accuracy})
+    return result.key, rows.tables(result.record, result.numbers)
+
+
+def archived(folder, key, tables):
+    upkeep.merge(folder, "sst", tables, {key: None})
     later(folder)
 
 
-def cached(result, tables=None):
-    """The same in the cache."""
-    store.write(store.cache_store(), result.key, tables or rows.tables(result.record, result.numbers))
+def cached(key, tables):
+    store.write(store.cache_store(), key, tables)
     later(store.cache_store())
 
 
@@ -167,8 +170,8 @@ def later(folder) -> None:
 @pytest.fixture
 def folder(archive):
     """An archive of two runs."""
-    for seed in SEEDS[:2]:
-        put(archive, result_of(seed=seed, values={"accuracy": 0.8}))
+    for seed in (0, 1):
+        archived(archive, *made(seed, 0.8))
     return archive
 
 
@@ -178,14 +181,14 @@ def accuracies(**where) -> list[float]:
 
 def test_runs_that_come_and_change_are_seen_at_once(folder):
     for accuracy in (0.5, 0.25):
-        put(folder, result_of(seed=SEEDS[2], values={"accuracy": accuracy}))
+        archived(folder, *made(2, accuracy))
         assert accuracies() == [0.8, 0.8, accuracy]
     assert upkeep.faults(folder) == []
 
 
 def test_cached_runs_stand_beside_archived_ones_which_win(folder):
-    for seed, accuracy in ((SEEDS[0], 0.1), (SEEDS[3], 0.6)):
-        cached(result_of(seed=seed, values={"accuracy": accuracy}))
+    cached(*made(0, 0.1))
+    cached(*made(3, 0.6))
     assert index.runs()["source"].tolist() == ["archive", "archive", "cache"]
     assert index.runs()["accuracy"].tolist() == [0.8, 0.8, 0.6]
     for source in ("all", "any", ["archive", "cache"]):
@@ -207,11 +210,10 @@ def test_what_a_reader_trained_has_numbers():
 
 
 def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_default(folder):
-    result = result_of(seed=SEEDS[2], values={"accuracy": 0.5})
-    tables = rows.tables(result.record, result.numbers)
-    cached(result, tables | {"runs": tables["runs"].append_column("of_the_future", pa.array([1]))})
+    key, tables = made(2, 0.5)
+    cached(key, tables | {"runs": tables["runs"].append_column("of_the_future", pa.array([1]))})
     assert accuracies() == [0.8, 0.8]
-    cached(result, tables | {"runs": tables["runs"].drop_columns("tie")})
+    cached(key, tables | {"runs": tables["runs"].drop_columns("tie")})
     assert accuracies() == [0.8, 0.8, 0.5]
     assert set(index.runs()["tie"]) == {0.0}
 
