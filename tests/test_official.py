@@ -204,6 +204,7 @@ BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
         (tar({"cnn/train.txt": f"{CLOZE}\n\nalone\n\n"}), BLOCK),
         (tar({"cnn/train.txt": f"{CLOZE}\n\nq\nnobody\np\n\n"}), BLOCK),
     ],
+    ids=["truncated", "no archive", "another layout", "a line alone", "no entity"],
 )
 def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
     archive = offer("cnn", data)
@@ -226,6 +227,7 @@ def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, t
         ("cnn", tar({"cnn": ""}, type=tarfile.CHRTYPE)),
         ("cnn", tar({"cnn": ""}, type=tarfile.GNUTYPE_SPARSE)),
     ],
+    ids=["tar", "header", "zip", "outside", "absolute", "link", "device", "sparse"],
 )
 def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(
     offer, monkeypatch, name, archive
