@@ -8,10 +8,9 @@ import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -159,11 +158,13 @@ def stored(tmp_path, monkeypatch):
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
         held = {result.key: result for part in parts for result in part}
-        for corpus in {result.record["run"]["corpus"] for result in held.values()}:
-            own = [result for result in held.values() if result.record["run"]["corpus"] == corpus]
-            made = [rows.tables(result.record, result.numbers) for result in own]
+        by_corpus = {}
+        for result in held.values():
+            by_corpus.setdefault(result.record["run"]["corpus"], []).append(result)
+        for corpus, results in by_corpus.items():
+            made = [rows.tables(result.record, result.numbers) for result in results]
             layers = {layer: pa.concat_tables([table[layer] for table in made]) for layer in made[0]}
-            upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in own))
+            upkeep.merge(folder, corpus, layers, dict.fromkeys(result.key for result in results))
         return list(held.values())
 
     return hold
@@ -207,11 +208,10 @@ def own_tables():
 
     networks = (encoders.ENCODERS, attention.ATTENTIONS, attention.PAIRED_ATTENTIONS, classifier.TIMES_HIDDEN)
     tables = (catalogue.CATALOGUE, encoding.PREPARE, *networks, *foreign.VERSIONS.values())
-    before = [dict(table) for table in tables]
-    yield
-    for table, kept in zip(tables, before, strict=True):
-        table.clear()
-        table.update(kept)
+    with ExitStack() as kept:
+        for table in tables:
+            kept.enter_context(mock.patch.dict(table))
+        yield
     for path in foreign.plugin_files():
         sys.modules.pop(str(path), None)
 
@@ -266,13 +266,12 @@ def alike(found: Traces, expected: Traces, atol: float, names=TOKENS, **others: 
 def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:
     """Random traces with the given document lengths."""
     rng = np.random.default_rng(seed)
-    lengths = np.asarray(lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    lengths = np.asarray(lengths, int)
+    offsets = np.append(0, np.cumsum(lengths))
     score = rng.normal(size=offsets[-1]) * 2
-    for start, end in pairwise(offsets):
-        score[start:end] -= score[start:end].max()
+    score -= np.repeat(np.maximum.reduceat(score, offsets[:-1]), lengths)
     leave_one_out = rng.normal(size=offsets[-1]) * 0.1
-    leave_one_out[offsets[:-1][lengths == 1]] = np.nan
+    leave_one_out[np.repeat(lengths == 1, lengths)] = np.nan
     return Traces(
         doc_id=np.arange(len(lengths)) if doc_ids is None else np.asarray(doc_ids),
         label=rng.integers(0, 2, len(lengths)),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import pandas as pd
 import pytest
@@ -70,63 +71,56 @@ class Cluster:
 
     def start(self, hangs: str = "", cache=None) -> subprocess.Popen:
         """A worker; it stores its runs in this test's cache."""
-        command = [sys.executable, "-m", "dask", "worker", self.address, "--no-nanny", "--nthreads", "2"]
-        command += [
-            "--no-dashboard",
-            "--local-directory",
-            str(self.place),
-            "--preload",
-            str(self.place / "preload.py"),
-        ]
-        environment = {**os.environ, "TEST_PLACE": str(self.place), "TEST_HANGS": hangs}
-        environment["ATTN_CACHE"] = str(cache or os.environ["ATTN_CACHE"])
+        line = f"-m dask worker {self.address} --no-nanny --no-dashboard --nthreads 2 --local-directory {self.place}"
+        command = [sys.executable, *line.split(), "--preload", str(self.place / "preload.py")]
+        own = {"TEST_PLACE": str(self.place), "TEST_HANGS": hangs}
+        own["ATTN_CACHE"] = str(cache or os.environ["ATTN_CACHE"])
         with (self.place / f"worker{len(self.workers)}.log").open("w") as log:
-            self.workers.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+            self.workers.append(subprocess.Popen(command, env=os.environ | own, stdout=log, stderr=log))
         return self.workers[-1]
 
-    def close(self) -> None:
-        for worker in self.workers:
-            worker.kill()
-            worker.wait()
-        self.inner.close()
+    def sweep(self, runs, pack=True, patience=PATIENCE) -> dict[str, str]:
+        return sweep.sweep(runs, pack, False, scheduler=self.address, no_workers_timeout=patience)
+
+    @contextmanager
+    def in_the_middle(self, work):
+        """Within it the worker that hangs does, and work() waits; behind it work() has ended."""
+        client = threading.Thread(target=work, daemon=True)
+        client.start()
+        until((self.place / "halfway").exists, "the worker to be in the middle of a run")
+        yield
+        client.join(PATIENCE)
+        assert not client.is_alive(), "the sweep hangs"
 
 
 @pytest.fixture
 def cluster(tmp_path):
     made = Cluster(tmp_path)
     yield made
-    made.close()
+    for worker in made.workers:
+        worker.kill()
+        worker.wait()
+    made.inner.close()
 
 
 @pytest.mark.slow
-def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, archive, tmp_path, monkeypatch):
+def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, archive, monkeypatch):
     victim = cluster.start(hangs="writing")
     runs = [tiny(seed) for seed in range(4)]
     failing = tiny(5, (*TINY, ("shortest", 0)))
-    found = {}
-
-    def work_off():
-        found["failures"] = sweep.sweep(
-            [*runs, failing], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE
+    failures = {}
+    with cluster.in_the_middle(lambda: failures.update(cluster.sweep([*runs, failing]))):
+        assert store.keys(store.cache_store()) == []
+        cluster.start()
+        until(
+            lambda: len(store.keys(store.cache_store())) >= 1,
+            "the second worker to take runs while the first hangs",
         )
-
-    client = threading.Thread(target=work_off, daemon=True)
-    client.start()
-    until((tmp_path / "halfway").exists, "the first worker to be in the middle of writing")
-    assert store.keys(store.cache_store()) == []
-    cluster.start()
-    until(
-        lambda: len(store.keys(store.cache_store())) >= 1,
-        "the second worker to take runs while the first hangs",
-    )
-    victim.send_signal(signal.SIGKILL)
-    victim.wait()
-    client.join(PATIENCE)
-    assert not client.is_alive(), "the sweep hangs"
-    assert list(found["failures"]) == [failing.key]
-    assert found["failures"][failing.key].startswith("AttnError: ")
-    assert "\n" not in found["failures"][failing.key]
-    assert found["failures"] == sweep.sweep([failing]), "here and on a cluster, the same words"
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+    assert failures[failing.key].startswith("AttnError: ")
+    assert "\n" not in failures[failing.key]
+    assert failures == sweep.sweep([failing]), "here and on a cluster, the same words"
     assert whole_store() == {run.key for run in runs}
     for run in runs:
         upkeep.verify(archive, run.key)
@@ -138,17 +132,11 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, ar
 
 def packed_by_the_workers(cluster, archive, monkeypatch):
     """A further seed is packed beside the first, which nobody has trained: the client neither trains nor reads it."""
-    first, second = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (SEEDS[0], SEEDS[1]))
-    assert packing.compared_with(second) == first
-    for module, name in (
-        (compute, "trained"),
-        (compute, "inputs_of"),
-        (packing, "attended"),
-        (packing, "beside"),
-    ):
-        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
+    first, second = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in SEEDS[:2])
+    for at in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
+        monkeypatch.setattr(*at, lambda *_, **__: pytest.fail("computed by the client"))
     before, other = store.keys(archive), archive.with_name("before")
-    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
+    assert cluster.sweep([second]) == {}
     assert sweep.has_weights(first), "by the worker"
     assert store.keys(archive) == sorted([*before, second.key])
     assert not upkeep.faults(archive)
@@ -157,7 +145,7 @@ def packed_by_the_workers(cluster, archive, monkeypatch):
     # Cached and not packed is the workers' work, too.
     archive.rename(other)
     archive.mkdir()
-    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
+    assert cluster.sweep([second]) == {}
     for layer in store.LAYERS:
         old, new = (store.rows_of(folder, layer, second.key) for folder in (other, archive))
         assert (old is None and new is None) or pd.testing.assert_frame_equal(old, new) is None
@@ -193,16 +181,14 @@ def test_no_worker_and_a_worker_with_another_store(cluster, tmp_path, called):
     assert time.monotonic() - start < PATIENCE
 
 
-def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
-    for split in ("train", "dev", "test"):
-        path = tmp_path / "data" / "sst" / f"{split}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(split)
+def test_a_worker_with_other_data_is_refused(tables, monkeypatch):
     run = Run("sst")
     there = sweep.named(run)
-    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    folder = tables("sst")
+    for split in ("train", "dev", "test"):
+        (folder / f"{split}.parquet").write_text(split)
     here = sweep.named(run)
-    (tmp_path / "data" / "sst" / "dev.parquet").write_text("changed")
+    (folder / "dev.parquet").write_text("changed")
     for other in (there, here):
         told = sweep.work(run, {}, True, False, expected=other)
         assert f"the sweep for {other}; " in told
@@ -214,21 +200,17 @@ def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("lost", "told"), [("worker", "no worker at .* for 2 s"), ("scheduler", "no longer answers")]
 )
-def test_a_lost_cluster_ends_the_sweep(tmp_path, cluster, monkeypatch, lost, told):
+def test_a_lost_cluster_ends_the_sweep(cluster, monkeypatch, lost, told):
     monkeypatch.setattr(sweep, "CONNECT_SECONDS", 2)
-    victim, found = cluster.start(hangs="training"), []
+    victim, ends = cluster.start(hangs="training"), []
     until(lambda: len(cluster.inner.scheduler.workers) == 1, "the worker")
 
     def work_off():
         with refused(told):
-            runs = [tiny(seed) for seed in range(4)]
-            sweep.sweep(runs, scheduler=cluster.address, no_workers_timeout=2)
-        found.append(told)
+            cluster.sweep([tiny(seed) for seed in range(4)], False, patience=2)
+        ends.append(told)
 
-    client = threading.Thread(target=work_off, daemon=True)
-    client.start()
-    until((tmp_path / "halfway").exists, "the worker to be in the middle of a run")
-    victim.kill() if lost == "worker" else cluster.inner.close()
-    client.join(PATIENCE)
-    assert found
+    with cluster.in_the_middle(work_off):
+        victim.kill() if lost == "worker" else cluster.inner.close()
+    assert ends
     assert not store.cache_store().exists()

@@ -19,9 +19,9 @@ sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f,
 """As on a machine where the packages are not installed."""
 
 
-def guard_cell(page: str = "jain/04-1-correlation") -> str:
+def guard_cell() -> str:
     """The generated cell behind a page's parameters, with the parameters in front of it."""
-    cells = sources.codes(sources.convert(page, ROOT).cells)
+    cells = sources.codes(sources.convert("jain/04-1-correlation", ROOT).cells)
     place = cells.index(*sources.codes(cells, "parameters"))
     assert cells[place + 1].metadata["tags"] == ["guard", "remove-cell"]
     return f"{cells[place].source}\n{cells[place + 1].source}\nprint(archive_folder())"

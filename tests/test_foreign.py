@@ -1,6 +1,7 @@
 """Corpora, encoders and attentions of the user's: kept under their version, and without one not at all."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from attn_core.models import attention, classifier, encoders
 from attn_lab.data import arrays, catalogue, encode, encoding
 from attn_lab.data.prepared import Prepared, Texts
 from attn_lab.data.tables import read
-from attn_lab.runs import foreign, index, rows, store, sweep, upkeep
+from attn_lab.runs import foreign, index, store, sweep
 from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run, from_dict
 
@@ -54,13 +55,8 @@ def of_table(table) -> Prepared:
 
 
 def words(yes: str) -> pd.DataFrame:
-    texts = [
-        "it was bad , he said",
-        f"it was {yes} indeed , he said",
-        "it was bad",
-        f"so {yes} it was , they all said",
-    ]
-    return pd.DataFrame({"text": texts * 10, "label": [0, 1] * 20})
+    texts = ["it was bad , he said", f"so {yes} it was , they all said"]
+    return pd.DataFrame({"text": texts * 20, "label": [0, 1] * 20})
 
 
 def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
@@ -69,15 +65,12 @@ def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
     run = Run("mine", "average", epochs=1)
     for word in ("good", "fine"):
         words(word).to_csv(path, index=False)
-        result = obtain(run, "auto")
-        assert result.source == "trained"
+        assert obtain(run, "auto").source == "trained"
         assert word in encode("mine").vocabulary
-        assert (
-            "the corpus 'mine' is registered without version=, so its runs are not kept"
-            in capsys.readouterr().err
-        )
-    assert not list((tmp_path / "cache").glob("arrays/*")) + list((tmp_path / "cache").glob("weights/*"))
-    assert not store.cache_store().exists() or not store.keys(store.cache_store())
+        told = "the corpus 'mine' is registered without version=, so its runs are not kept"
+        assert told in capsys.readouterr().err
+    assert not [*(tmp_path / "cache").glob("arrays/*"), *(tmp_path / "cache").glob("weights/*")]
+    assert not store.keys(store.cache_store())
     guided = replace(run, attention="given", guide="own", base=run)
     assert obtain(guided, "auto").source == "trained", "nor of what builds on it"
     with refused("corpus 'mine' is registered without version=.*a sweep keeps its runs"):
@@ -96,6 +89,7 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     (tmp_path / "mine").mkdir()
     file = tmp_path / "mine" / "train.parquet"
+    mine = partial(register, files=("train",), folder="mine")
 
     def plain():
         return of_table(read("mine", "train"))
@@ -109,13 +103,13 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
             assert len(built) == times
 
     words("good").to_parquet(file)
-    register(plain, files=("train",), folder="mine", version="1")
+    mine(plain, version="1")
     check("good", 1)
     words("fine").to_parquet(file)
     check("fine", 2)
-    register(shouted, files=("train",), folder="mine", version="2")
+    mine(shouted, version="2")
     check("FINE", 3)
-    register(shouted, files=("train",), folder="mine", version="2", min_df=30)
+    mine(shouted, version="2", min_df=30)
     check("IT", 4)
     assert "FINE" not in encode("mine").vocabulary
     file.unlink()
@@ -155,14 +149,11 @@ def test_an_encoder_that_knows_nothing_scores_nothing():
     nothing = ("return self.here(e)", "return 0 * self.here(e)")
     first = ran("encoder", AUTO)["gated"]
     assert first.record["accuracy"] > 0.9
-    again = ran("encoder", AUTO, SECOND, nothing)["gated"]
-    assert again.source == "trained"
-    assert again.record["accuracy"] < 0.6
-    assert again.key != first.key
-    without = ran("encoder", AUTO, NONE, nothing)["gated"]
-    assert without.source == "trained"
-    assert without.record["accuracy"] < 0.6
-    assert store.keys(store.cache_store()) == sorted([first.key, again.key])
+    again, unversioned = (ran("encoder", AUTO, version, nothing)["gated"] for version in (SECOND, NONE))
+    for other in (again, unversioned):
+        assert other.source == "trained"
+        assert other.record["accuracy"] < 0.6
+    assert store.keys(store.cache_store()) == sorted({first.key, again.key})
 
 
 def test_an_attention_of_ones_own():
@@ -197,22 +188,17 @@ def test_a_registered_corpus_is_the_same_run_in_another_process():
 # ---- records ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(called, tmp_path, monkeypatch):
+def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(called, stored):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
-    folder = tmp_path / "archive"
-    known = Run("20news", "average")
-    result = store.read(store.archive_folder(), known.key)
-    tables = rows.tables(result.record, result.numbers, result.documents)
-    upkeep.merge(folder, "20news", tables, {known.key: store.traces_bytes(result.traces)})
-    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+    (known,) = stored([store.read(store.archive_folder(), Run("20news", "average").key)])
     own = [ran("corpus")["report"], ran("encoder")["gated"]]
     for result in own:
-        pack_run(from_dict(result.record["run"]))
-        assert obtain(from_dict(result.record["run"]), traces=False).source == "archive"
-    assert len(index.runs(source="archive", variant="any")) == 3
+        run = from_dict(result.record["run"])
+        pack_run(run)
+        assert obtain(run, traces=False).source == "archive"
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
-    foreign.VERSIONS["corpus"].clear()
-    foreign.VERSIONS["encoder"].clear()
+    for versions in foreign.VERSIONS.values():
+        versions.clear()
     assert index.runs(source="archive", variant="any")["key"].tolist() == [known.key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):

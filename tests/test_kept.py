@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import refused
-from test_archive import stored
+from test_archive import cached
 
 from attn_core.errors import AttnError
 from attn_lab.data import files, tables
@@ -23,7 +23,7 @@ TABLE = pd.DataFrame({"text": [f"a fine film indeed, number {n}" for n in range(
 
 
 def store_run() -> None:
-    stored(store.cache_store())
+    cached(store.cache_store())
 
 
 def read_run() -> list:
@@ -33,20 +33,16 @@ def read_run() -> list:
     return [result.record, result.documents["p"].tolist(), result.traces.score.tolist()]
 
 
-def store_weights() -> None:
-    arrays = {"decoder.weight": np.linspace(-1, 1, 200, dtype=np.float32)}
-    store.write_weights(KEY, {"dev": arrays, "test": arrays}, {"history": [1.0]}, {"data": "x"})
-
-
-def read_weights() -> list:
+def weights() -> list:
     """Those of the cache, or trained anew."""
     if store.read_weights(KEY, {"data": "x"}) is None:
-        store_weights()
-    weights, training = store.read_weights(KEY, {"data": "x"})
-    return [weights["dev"]["decoder.weight"].tolist(), training]
+        arrays = {"decoder.weight": np.linspace(-1, 1, 200, dtype=np.float32)}
+        store.write_weights(KEY, {"dev": arrays, "test": arrays}, {"history": [1.0]}, {"data": "x"})
+    checkpoints, training = store.read_weights(KEY, {"data": "x"})
+    return [checkpoints["dev"]["decoder.weight"].tolist(), training]
 
 
-def arrays_made(_again: bool = False) -> list:
+def arrays_made() -> list:
     about, arrays = files.cached(
         files.cache_folder() / "arrays" / KEY,
         1,
@@ -68,7 +64,7 @@ def read_table() -> list:
 
 STORED = {  # what is stored -> the function that stores it, the one that reads it, where its files lie
     "run": (store_run, read_run, "runs/*"),
-    "weights": (store_weights, read_weights, "weights/*"),
+    "weights": (weights, weights, "weights/*"),
     "arrays": (arrays_made, arrays_made, "arrays/*"),
     "table": (store_table, read_table, "tables/sst/*"),
 }
@@ -86,10 +82,10 @@ def test_a_flipped_byte_is_remade_or_refused_by_name(kind, monkeypatch, capsys):
     rng = random.Random(kind)
     for _ in range(-(-FLIPS // len(STORED))):
         path = rng.choice(paths)
-        whole = path.read_bytes()
-        place = rng.randrange(len(whole))
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << rng.randrange(8)]) + whole[place + 1 :])
-        named = path.name.removeprefix(".").removesuffix(".sha256")
+        damaged = bytearray(path.read_bytes())
+        place = rng.randrange(len(damaged))
+        damaged[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
         capsys.readouterr()
         try:
             assert read() == right, "taken as it is"
@@ -97,8 +93,9 @@ def test_a_flipped_byte_is_remade_or_refused_by_name(kind, monkeypatch, capsys):
         except AttnError as error:
             said = str(error)
             keep()
-        assert named in said, (path, place, said)
-        assert read() == right and not capsys.readouterr().err, "whole again"
+        assert path.name.removeprefix(".").removesuffix(".sha256") in said, (path, place, said)
+        assert read() == right, "whole again"
+        assert not capsys.readouterr().err
 
 
 def test_an_edited_run_is_refused_with_what_to_do():
@@ -114,11 +111,12 @@ def test_an_edited_run_is_refused_with_what_to_do():
 def test_what_another_has_decided_in_a_shared_cache_stays_in_it(name, content, tmp_path):
     cache = tmp_path / "shared" / "cache"
     (cache / "runs").mkdir(parents=True)
-    for folder in (tmp_path, tmp_path / "shared"):
-        (folder / "mine").write_bytes(b"mine")
+    outside = [tmp_path / "mine", tmp_path / "shared" / "mine"]
+    for path in outside:
+        path.write_bytes(b"mine")
     decided = cache / f"{store.DECIDED}.1@machine.toy"
     decided.mkdir()
     (decided / f"0000 {name}").write_bytes(content)
     store.settle(cache)
     assert not decided.exists()
-    assert [(folder / "mine").read_bytes() for folder in (tmp_path, tmp_path / "shared")] == [b"mine"] * 2
+    assert [path.read_bytes() for path in outside] == [b"mine"] * 2

@@ -61,17 +61,18 @@ def reader(request):
     return transformers.LlamaForCausalLM(config).eval().requires_grad_(False), Bytes()
 
 
-def states(model, texts) -> dict[int, np.ndarray]:
-    """At all depths; the first token's, which no head reads, left out."""
-    depths = range(model.config.num_hidden_layers + 1)
-    return {row: of_text[:, 1:] for row, of_text in language.states(model, texts, depths)}
+def twice(model, texts, depths):
+    """The states of each text among the others, and alone."""
+    for row, together in language.states(model, texts, depths):
+        ((_, alone),) = language.states(model, [texts[row]], depths)
+        yield together, alone
 
 
 def test_texts_side_by_side_have_the_states_of_each_alone(reader):
     model, tokenizer = reader
     texts = [language.laid_out(tokenizer, text)[0] for text in BY_HAND]
-    for row, together in states(model, texts).items():
-        alone = states(model, [texts[row]])[0]
+    for both in twice(model, texts, range(model.config.num_hidden_layers + 1)):
+        together, alone = (of_text[:, 1:] for of_text in both)  # no head reads the first token's
         largest = np.abs(alone).max(axis=(1, 2), keepdims=True)  # of a layer
         assert (np.abs(together - alone) / largest).max() < 1e-5
 
@@ -80,8 +81,7 @@ def test_so_have_those_that_are_read_both_ways():
     torch.manual_seed(0)
     model = MiniLM(words=300, width=16, heads=2, depth=2).eval().requires_grad_(False)
     texts = [np.array([1, *text.encode(), 2]) for text in BY_HAND]
-    for row, together in language.states(model, texts, range(3)):
-        ((_, alone),) = language.states(model, [texts[row]], range(3))
+    for together, alone in twice(model, texts, range(3)):
         assert np.abs(together - alone).max() < 1e-5
 
 
@@ -95,9 +95,13 @@ def test_the_first_and_last_piece_of_a_model_that_has_both_are_of_no_word():
 
 def test_a_later_word_changes_no_earlier_state(reader):
     model, tokenizer = reader
+    depths = range(model.config.num_hidden_layers + 1)
     for text in BY_HAND:
         ids, _ = language.laid_out(tokenizer, text)
-        before, after = (states(model, [each])[0][:, :-1] for each in (ids, np.append(ids[:-1], ids[1])))
+        pair = [ids, np.append(ids[:-1], ids[1])]
+        before, after = (
+            of_text[:, 1:-1] for each in pair for _, of_text in language.states(model, [each], depths)
+        )
         assert np.array_equal(before, after)
 
 

@@ -12,7 +12,8 @@ from attn_core.models.classifier import to_arrays
 from attn_core.tracing import trace_items
 from attn_lab import load_weights, trace
 
-ARRAYS = to_arrays(random_model("lstm", "tanh", 30, width=6, hidden=3))
+MODEL = random_model("lstm", "tanh", 30, width=6, hidden=3)
+ARRAYS = to_arrays(MODEL)
 TEXTS = random_documents([5, 1, 3], 30)
 
 
@@ -42,16 +43,14 @@ def test_networks_of_items():
 
 def test_files_and_their_names(tmp_path):
     """Half of the names by a pattern with a group, one weight left out."""
-    model = random_model("lstm", "tanh", 30, width=6, hidden=3)
-    theirs = {name.replace("encoder.", "enc."): array for name, array in ARRAYS.items()} | {
-        "step": np.zeros(1)
-    }
+    theirs = {name.replace("encoder.", "enc."): array for name, array in ARRAYS.items()}
+    theirs["step"] = np.zeros(1)
     names = {r"enc\.(.*)": r"encoder.\1", "step": None}
     np.savez(tmp_path / "a.npz", **theirs)
     save_file(theirs, tmp_path / "a.safetensors")
     torch.save({name: torch.from_numpy(array) for name, array in theirs.items()}, tmp_path / "a.pt")
     for file in ("a.npz", "a.safetensors", "a.pt"):
-        same(load_weights(tmp_path / file, names), model, TEXTS)
+        same(load_weights(tmp_path / file, names), MODEL, TEXTS)
 
 
 class Touch:
@@ -101,13 +100,10 @@ def at(place, value):
             put("attention.project.weight", np.transpose),
             r"mismatch for attention.project.weight.*\[6, 3\].*\[3, 6\]",
         ),
-        (put("decoder.weight", lambda array: array.astype(str)), "decoder.weight holds <U32, not numbers"),
         (
             put("decoder.bias", lambda array: np.ma.masked_array(array, array > -9)),
             "holds masked float32, not numbers",
         ),
-        (put("decoder.bias", lambda array: array.astype(complex)), "holds complex128, not numbers"),
-        (put("decoder.bias", lambda _: None), "not numbers"),
         ({**ARRAYS, "extra": np.zeros(2)}, "classifier: .*Unexpected key.*extra"),
         (
             {name: ARRAYS[name] for name in ARRAYS if name != "decoder.bias"},
@@ -124,8 +120,8 @@ def test_wrong_weights_are_named_in_one_line(arrays, message):
 
 @pytest.mark.parametrize("cast", [lambda array: torch.tensor(array).bfloat16(), np.float16, np.float64])
 def test_weights_of_other_kinds_are_cast(cast):
-    found, right = (trace(load_weights(arrays), TEXTS) for arrays in (put("decoder.weight", cast), ARRAYS))
-    np.testing.assert_allclose(found.p, right.p, atol=0.01)
+    found = trace(load_weights(put("decoder.weight", cast)), TEXTS)
+    np.testing.assert_allclose(found.p, trace(MODEL, TEXTS).p, atol=0.01)
 
 
 def test_two_weights_of_one_name():

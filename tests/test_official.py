@@ -3,11 +3,13 @@
 import hashlib
 import io
 import json
+import re
 import tarfile
 import threading
 import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 from conftest import refused
@@ -22,13 +24,16 @@ pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def tar(members: dict[str, str | bytes]) -> bytes:
+def tar(members: dict[str, str], **fields) -> bytes:
+    """A .tar.gz. fields: of every member, such as its type and where it leads."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for name, content in members.items():
-            data = content if isinstance(content, bytes) else content.encode()
+            data = content.encode("latin-1")
             info = tarfile.TarInfo(name)
             info.size = len(data)
+            for field, value in fields.items():
+                setattr(info, field, value)
             archive.addfile(info, io.BytesIO(data))
     return packed.getvalue()
 
@@ -92,7 +97,7 @@ SST = {
     "trees/test.txt": "(1 (1 Poor) (2 .))\n",
 }
 POSTS = {
-    "20news-bydate-train/rec.sport.hockey/53000": "H: x\n\nGoal\xe9!".encode("latin-1"),
+    "20news-bydate-train/rec.sport.hockey/53000": "H: x\n\nGoal\xe9!",
     "20news-bydate-train/rec.sport.baseball/9000": "nine",
     "20news-bydate-train/rec.sport.baseball/10000": "ten",
     "20news-bydate-test/alt.atheism/1": "no",
@@ -116,11 +121,10 @@ SNLI = {
 NEWS = b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n'
 
 
-def reviews(folder: str) -> bytes:
-    rows = '"1","Part 1. A ""word"".\\n","Part 2"\n"5","NA",""\n'
-    return tar({f"{folder}/readme.txt": "about", f"{folder}/train.csv": rows, f"{folder}/test.csv": rows})
-
-
+RATED = '"1","Part 1. A ""word"".\\n","Part 2"\n"5","NA",""\n'
+RATINGS = tar(
+    {"of_a_set_csv/readme.txt": "about", "of_a_set_csv/train.csv": RATED, "of_a_set_csv/test.csv": RATED}
+)
 REVIEWS = [['Part 1. A "word".\\n Part 2', 0], ["NA ", 4]]
 OFFICIAL = {  # corpus -> its archives by source, columns, rows of the training part and of the test
     "sst": (
@@ -154,9 +158,7 @@ OFFICIAL = {  # corpus -> its archives by source, columns, rows of the training 
         ],
         [["Chip Fast", 3, "Chip", "Fast"]],
     ),
-    "amazon": ({"amazon": reviews("amazon_review_full_csv")}, "text label", REVIEWS, REVIEWS),
-    "yelp": ({"yelp": reviews("yelp_review_full_csv")}, "text label", REVIEWS, REVIEWS),
-    "yahoo": ({"yahoo": reviews("yahoo_answers_csv")}, "text label", REVIEWS, REVIEWS),
+    **{name: ({name: RATINGS}, "text label", REVIEWS, REVIEWS) for name in ("amazon", "yelp", "yahoo")},
     **{f"babi_{task}": ({"babi": BABI}, "passage question answer source", TOLD, TOLD) for task in (1, 2, 3)},
     "snli": (
         {"snli": zipped(SNLI)},
@@ -190,31 +192,19 @@ def test_an_official_archive_becomes_tables(offer, corpus):
 # --- damage -----------------------------------------------------------------------------------------------------------
 
 
-def special(name: str, kind: bytes, target: str = "") -> bytes:
-    """A .tar.gz of one member that is no plain file: kind is its type, target where it leads."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        info = tarfile.TarInfo(name)
-        info.type = kind
-        info.linkname = target
-        archive.addfile(info)
-    return packed.getvalue()
-
-
 BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
 
 
 @pytest.mark.parametrize(
     ("data", "told"),
-    {
-        "truncated": (CNN[: len(CNN) * 2 // 3], "end-of-stream marker"),
-        "no archive": (b"<html>", "Not a gzipped file"),
-        "another layout": (tar({"other/file": "text"}), "No such file"),
-        **{
-            block: (tar({"cnn/train.txt": f"{CLOZE}\n\n{block}\n\n"}), BLOCK)
-            for block in ("alone", "q\nnobody\np")
-        },
-    }.values(),
+    [
+        (CNN[: len(CNN) * 2 // 3], "end-of-stream marker"),
+        (b"<html>", "Not a gzipped file"),
+        (tar({"other/file": "text"}), "No such file"),
+        (tar({"cnn/train.txt": f"{CLOZE}\n\nalone\n\n"}), BLOCK),
+        (tar({"cnn/train.txt": f"{CLOZE}\n\nq\nnobody\np\n\n"}), BLOCK),
+    ],
+    ids=["truncated", "no archive", "another layout", "a line alone", "no entity"],
 )
 def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
     archive = offer("cnn", data)
@@ -233,13 +223,11 @@ def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, t
         ("sst", zipped({"trees/train.txt": "0" * 50_000})),
         ("cnn", tar({"../outside": "text"})),
         ("cnn", tar({"/tmp/outside": "text"})),
-        ("cnn", special("cnn", tarfile.SYMTYPE, "/tmp")),
-        ("cnn", special("cnn", tarfile.LNKTYPE, "../cnn.tar.gz")),
-        ("cnn", special("cnn", tarfile.FIFOTYPE)),
-        ("cnn", special("cnn", tarfile.CHRTYPE)),
-        ("cnn", special("cnn", tarfile.GNUTYPE_SPARSE)),
+        ("cnn", tar({"cnn": ""}, type=tarfile.SYMTYPE, linkname="/tmp")),
+        ("cnn", tar({"cnn": ""}, type=tarfile.CHRTYPE)),
+        ("cnn", tar({"cnn": ""}, type=tarfile.GNUTYPE_SPARSE)),
     ],
-    ids=["tar", "header", "zip", "outside", "absolute", "link", "hard link", "pipe", "device", "sparse"],
+    ids=["tar", "header", "zip", "outside", "absolute", "link", "device", "sparse"],
 )
 def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(
     offer, monkeypatch, name, archive
@@ -252,20 +240,15 @@ def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(
 
 
 def test_what_a_killed_command_has_unpacked_is_swept_away(offer, monkeypatch):
-    class Killed(BaseException):
-        pass
-
     def die(_):
-        raise Killed
+        raise KeyboardInterrupt
 
     path = offer("cnn", CNN)
-    with monkeypatch.context() as patched, pytest.raises(Killed):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(official.TemporaryDirectory, "cleanup", lambda self: self._finalizer.detach())
         patched.setitem(official.FORMS, "cnn", ("*", die))
         read("cnn", "train")
-    (left,) = [each for each in path.parent.iterdir() if each != path]
-    assert left.is_dir()
-    assert list(left.rglob("train.txt"))
+    assert list(path.parent.rglob("train.txt"))
     monkeypatch.setattr(store.psutil, "pid_exists", lambda number: False)
     store.sweep_away(files.cache_folder())
     assert list(path.parent.iterdir()) == [path]
@@ -279,50 +262,50 @@ def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys)
     (files.cache_folder() / "tables").rename(files.cache_folder() / "others")
     read("cnn", "dev")
     (warning,) = capsys.readouterr().err.splitlines()
-    assert "cnn.tar.gz" in warning
-    assert "checksum" in warning
-    assert "http:" in warning
+    assert re.search(r"checksum of cnn\.tar\.gz.*http:", warning)
 
 
 # --- download -------------------------------------------------------------------------------------------------------
 
 
 class Server(BaseHTTPRequestHandler):
-    """Sends a file, of the first answer only half."""
+    """Sends a file, or of /half its half."""
 
-    data, asked, half = bytes(range(256)) * 4000, 0, True
+    data = bytes(range(256)) * 4000
+    asked: ClassVar[list] = []
 
     def do_GET(self):
-        type(self).asked += 1
+        self.asked.append(self.path)
         self.send_response(200)
         self.send_header("Content-Length", str(len(self.data)))
         self.end_headers()
-        self.wfile.write(self.data[: len(self.data) // 2] if type(self).half else self.data)
-        type(self).half = False
+        self.wfile.write(self.data[: 512_000 if self.path == "/half" else None])
 
     def log_message(self, *_):
         pass
 
 
-def test_a_download_is_whole_or_refused_and_never_kept_broken(tmp_path, capsys, monkeypatch):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/big.bin"
-    source = Source("big.bin", address, "sha256:" + hashlib.sha256(Server.data).hexdigest())
-    try:
-        with pytest.raises(OSError, match="Incomplete|broken"):
-            official.fetch(source, tmp_path)
-        with pytest.raises(ValueError, match="hash of downloaded file"):
-            official.fetch(Source("big.bin", address, "sha256:" + "0" * 64), tmp_path)
-        with pytest.raises(ValueError, match="more than 1,000,000 bytes"), monkeypatch.context() as context:
-            context.setattr(official, "LARGEST_DOWNLOAD", 1_000_000)
-            official.fetch(source, tmp_path)
-        assert not list(tmp_path.iterdir())
-        assert official.fetch(source, tmp_path).read_bytes() == Server.data
-        assert "100%" in capsys.readouterr().err
-        assert official.fetch(source, tmp_path).exists() and Server.asked == 4, (
-            "a whole file is not asked for again"
-        )
-    finally:
+@pytest.fixture
+def address():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        server.server_close()
+
+
+def test_a_download_is_whole_or_refused_and_never_kept_broken(address, tmp_path, capsys, monkeypatch):
+    source = Source("big.bin", f"{address}/whole", "sha256:" + hashlib.sha256(Server.data).hexdigest())
+    for change, told in (
+        ({"url": f"{address}/half"}, "Incomplete|broken"),
+        ({"checksum": "sha256:" + "0" * 64}, "hash of downloaded file"),
+    ):
+        with pytest.raises((OSError, ValueError), match=told):
+            official.fetch(replace(source, **change), tmp_path)
+    with pytest.raises(ValueError, match="more than 1,000,000 bytes"), monkeypatch.context() as context:
+        context.setattr(official, "LARGEST_DOWNLOAD", 1_000_000)
+        official.fetch(source, tmp_path)
+    assert not list(tmp_path.iterdir())
+    for _ in range(2):
+        assert official.fetch(source, tmp_path).read_bytes() == Server.data
+    assert "100%" in capsys.readouterr().err
+    assert len(Server.asked) == 4, "a whole file is not asked for again"

@@ -44,7 +44,6 @@ def test_a_page_knows_them(plugins, tmp_path):
         ("gone.py", None, "no Python file"),
         ("notes.txt", "x", "no Python file"),
         ("wrong.py", "1 +", "could not be loaded: SyntaxError"),
-        ("wrong.py", "import attn_lab.nothing", "could not be loaded: ModuleNotFoundError"),
     ],
 )
 def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, name, text, told, called):

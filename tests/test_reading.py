@@ -77,17 +77,15 @@ def test_a_page_executes_without(page, reading, monkeypatch):
     """Sentences that are read live; trainings at other parameters, which are code with a note; planted runs."""
     small = sources.declaration(page, ROOT).smoke
     path = running.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
-    cells, shortened = (
-        sources.read_notebook(path).cells,
-        sources.read_notebook(path).metadata.attn.get("shortened"),
-    )
+    notebook = sources.read_notebook(path)
+    shortened = notebook.metadata.attn.get("shortened")
     assert shortened == (running.NO_TORCH if page == "extending" else None)
     tagged = len(sources.codes(sources.convert(page, ROOT).cells, "torch"))
-    shown = [str(cell.get("outputs", "")) for cell in cells]
+    shown = [str(cell.get("outputs", "")) for cell in notebook.cells]
     assert sum(running.NO_TORCH in text for text in shown) == tagged
     assert any(shown)
     if page in ELSEWHERE:
-        sentences.check(page, ROOT, sources.read_notebook(path), monkeypatch)
+        sentences.check(page, ROOT, notebook, monkeypatch)
 
 
 def test_outputs_of_every_cell_that_trains_are_stored():

@@ -4,37 +4,33 @@ import json
 import shutil
 import threading
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pytest
 from conftest import ROOT, refused
 from test_plugins import plugins  # noqa: F401  (a fixture)
-from tiny_runs import TINY, grid, tiny, whole_store
+from tiny_runs import TINY, grid, pack_run, tiny, whole_store
 
-from attn_lab.cli import main
 from attn_lab.runs import index, packing, store, sweep
 from attn_lab.runs.results import AbsentRun, obtain
 from attn_lab.runs.run import Run
 
 
-def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys, called):
+def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, called):
     path = grid(tmp_path, "[0, 1, 2]")
     obtain(tiny(1))
-    monkeypatch.setattr("sys.argv", ["attn_core", "sweep", path, "--dry-run"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    lines = capsys.readouterr().out.splitlines()
-    assert stop.value.code == 0
-    assert lines[:3] == [
+    status, out, _ = called("sweep", path, "--dry-run")
+    assert status == 0
+    assert out.splitlines()[:4] == [
         f"to do   {tiny(0).key}",
         f"stored  {tiny(1).key}",
         f"to do   {tiny(2).key}",
+        "1 of 3 runs stored",
     ]
-    assert lines[3] == "1 of 3 runs stored"
     assert store.keys(store.cache_store()) == [tiny(1).key]
     status, out, _ = called("sweep", path)
     assert status == 0
-    assert out.startswith("1 of 3 runs stored\n")
     assert "3 runs, 0 failed" in out
     assert called("sweep", path)[1].startswith("3 of 3 runs stored\n")
 
@@ -46,28 +42,19 @@ def guided(seed=10, **fields) -> Run:
 def test_bases_come_first_and_only_where_their_weights_are_missing(archive):
     base, further = tiny(10), tiny(50)
     adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
-    own, swapped, untrained = (
-        replace(guided(base=base), guide=guide) for guide in ("own", "swapped", "untrained")
-    )
+    own, deep = guided(base=base), guided(base=adversary)
+    swapped, untrained = (replace(own, guide=guide) for guide in ("swapped", "untrained"))
     assert sweep.plan([own]) == {base: False, own: True}
     assert sweep.plan([untrained]) == {replace(base, epochs=0): False, untrained: True}
     assert list(sweep.plan([swapped, base])) == [base, further, swapped]
-    assert sweep.plan([guided(base=adversary)]) == {
-        base: False,
-        adversary: False,
-        guided(base=adversary): True,
-    }
-    assert sweep.sweep([guided(base=adversary), own]) == {}
-    assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, (
-        "bases lend their weights"
-    )
-    assert sweep.has_weights(base)
-    assert sweep.has_weights(adversary)
+    assert sweep.plan([deep]) == {base: False, adversary: False, deep: True}
+    assert sweep.sweep([deep, own]) == {}
+    assert set(store.keys(store.cache_store())) == {deep.key, own.key}, "bases lend their weights"
+    assert sweep.has_weights(base) and sweep.has_weights(adversary)
     assert sweep.plan([swapped, own]) == {further: False, swapped: True}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base)
-    packing.prepare(base)
-    packing.adopt(base.key)
+    pack_run(base)
     packed = store.rows_of(archive, "runs", base.key)
     store.weights_file(base.key).unlink()
     again = replace(own, words="rank")
@@ -133,55 +120,52 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, called):
     assert sweep.sweep(runs, jobs=2) == {}
 
 
-OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epochs", "1", "--seed", "3"]
-OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
+OWN = {"corpus": "sst", "encoder": "average", "vectors": "random", "epochs": 1}
+
+
+def labelled(first: int) -> dict:
+    """Splits of texts of which every second has the other label, from the first on."""
+    texts = [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]
+    table = {"text": texts, "label": [(n + first) % 2 for n in range(40)]}
+    return dict.fromkeys(("train", "dev", "test"), table)
 
 
 def test_what_is_stored_is_held_against_the_data_at_hand(
     archive, tables, tmp_path, monkeypatch, capsys, called
 ):
     """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
-    run = Run("sst", "average", vectors="random", epochs=1, seed=3)
+    run = Run(**OWN, seed=3)
     for scheme in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
     path = tmp_path / "grid.yml"
-    path.write_text(OWN_GRID)
-
-    def labels(first: int) -> None:
-        texts = [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]
-        table = {"text": texts, "label": [(n + first) % 2 for n in range(40)]}
-        tables("sst", train=table, dev=table, test=table)
+    path.write_text(json.dumps([OWN | {"seed": 3}]))
+    alone = ["run", *(f"--{name}={value}" for name, value in OWN.items()), "--seed=3"]
+    pack = ("sweep", str(path), "--pack")
 
     def data() -> str:
         return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
 
-    labels(0)
-    assert not called("run", *OWN)[0]
-    assert sweep.stored(run, False)
+    tables("sst", **labelled(0))
+    assert not called(*alone)[0]
     first, weights = data(), store.weights_file(run.key)
     assert oct(weights.stat().st_mode)[-3:] == "644", "a cache may be shared"
-    labels(1)
-    status, out, errors = called("sweep", str(path), "--pack")
+    tables("sst", **labelled(1))
+    status, out, errors = called(*pack)
     assert not status
     assert out.startswith("0 of 1 runs stored\n")
-    assert any(
-        f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
-        for line in errors
-    )
     second, sealed = data(), store.manifest(archive)
+    told = f"{run.key} was trained on data {first[:12]}, 'sst' here is {second[:12]} by ATTN_DATA"
+    assert any(told in line for line in errors)
     assert second != first
-    assert sweep.stored(run, True)
-    labels(0)  # the archive is of the others now
-    assert not sweep.stored(run, True)
-    status, out, _ = called("sweep", str(path), "--pack")
+    tables("sst", **labelled(0))  # the archive is of the others now
+    status, out, _ = called(*pack)
     assert status == 1
     assert f"the runs of 'sst' in {archive} were trained on data {second[:12]}" in out
     assert data() == second, "refused before it was trained"
     with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
         obtain(run)
-    assert not called("run", *OWN)[0]
-    assert data() == first
-    other = Run("sst", "average", vectors="random", epochs=1, seed=4)
+    assert not called(*alone)[0]
+    other = Run(**OWN, seed=4)
     obtain(other, train="auto")
     assert index.runs(key="any", vectors="any", epochs="any", seed="any")["key"].tolist() == [run.key]
     assert f"other data than the archive's: {other.key}\n" in capsys.readouterr().err
@@ -189,49 +173,45 @@ def test_what_is_stored_is_held_against_the_data_at_hand(
     assert obtain(run, traces=False).source == "archive", "an archived run needs no data"
     shutil.rmtree(archive / "runs")
     for more in ([], ["--fresh"]):
-        status, _, errors = called("run", *OWN, *more)
+        status, _, errors = called(*alone, *more)
         assert status == 2
         assert "no data for corpus 'sst'" in errors[-1]
     assert data() == first
     assert store.manifest(archive) == sealed
 
 
-def test_a_run_of_two_blocks_is_one(tmp_path):
-    path = tmp_path / "grid.yml"
-    path.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
-    assert sweep.read_grid(path) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
-
-
-def test_base_of_a_grid_block(tmp_path):
+def test_the_runs_of_a_grid(tmp_path):
+    """A run of two blocks is one; a base has the fields of its run that it does not name, and may have a base."""
     path = tmp_path / "grid.yml"
     path.write_text(
+        "- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n"
         "- corpus: sst\n  encoder: average\n  attention: given\n  guide: [own, permuted]\n  base: {}\n  seed: 2 seeds\n"
         "  selection: test\n"
         "- corpus: sst\n  divergence: [0.0, 1.0e-3]\n  base: {seed: 10, hidden: 64}\n  seed: [50]\n"
         "- corpus: sst\n  encoder: average\n  attention: given\n  guide: own\n"
         "  base: [{seed: 257, divergence: 0.1, base: {}}]\n"
     )
-    runs = sweep.read_grid(path)
-    own = [Run("sst", seed=seed, selection="test") for seed in (10, 50)]
-    assert [(run.guide, run.base) for run in runs[:4]] == [(g, b) for g in ("own", "permuted") for b in own]
-    assert [(run.divergence, run.seed, run.base) for run in runs[4:6]] == [
-        (value, 50, Run("sst", seed=10, hidden=64)) for value in (0.0, 1e-3)
+    led = partial(Run, "sst", "average", "given")
+    chosen = [Run("sst", seed=seed, selection="test") for seed in (10, 50)]
+    assert sweep.read_grid(path) == [
+        *(Run("sst", encoder, seed=seed) for encoder in ("lstm", "cnn") for seed in (10, 50)),
+        *(
+            led(seed=base.seed, selection="test", guide=guide, base=base)
+            for guide in ("own", "permuted")
+            for base in chosen
+        ),
+        *(Run("sst", divergence=d, seed=50, base=Run("sst", seed=10, hidden=64)) for d in (0.0, 1e-3)),
+        led(guide="own", base=Run("sst", seed=257, divergence=0.1, base=Run("sst", seed=257))),
     ]
-    assert runs[6].base == Run("sst", seed=257, divergence=0.1, base=Run("sst", seed=257))
-    path.write_text("- corpus: sst\n  divergence: 0.1\n  base: sst\n")
-    with refused("base must be a run, in a grid a mapping"):
-        sweep.read_grid(path)
 
 
 def test_guides_of_the_books_grids_have_bases_of_the_books_grids():
     seeds, guides = (
         sweep.read_grid(ROOT / "data/sweeps" / f"wiegreffe-{name}.yml") for name in ("seeds", "guides")
     )
-    needed = {base for run in guides for base in sweep.bases(run) if base.epochs}
-    assert needed <= {*seeds}
+    assert {base for run in guides for base in sweep.bases(run) if base.epochs} <= {*seeds}
     led = [run for run in guides if run.base is not None and run.base.family == "text"]
-    assert led
-    assert all(run.base.seed == run.seed for run in led)
+    assert [run.base.seed for run in led] == [run.seed for run in led] != []
 
 
 @pytest.mark.parametrize(
