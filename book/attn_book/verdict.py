@@ -349,7 +349,8 @@ def every_answer(**rules) -> pd.DataFrame:
 def changed(rules: dict) -> pd.DataFrame:
     """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
     both = every_answer(**RULES).assign(after=every_answer(**rules)["word"]).rename(columns={"word": "before"})
-    return both[both["before"] != both["after"]]
+    judged = [column not in CLAIMS[claim] for claim, column in zip(both["claim"], both["column"], strict=True)]
+    return both[(both["before"] != both["after"]) & judged]
 
 
 def table(rules: dict) -> HTML:
@@ -467,7 +468,7 @@ KNOWN = {
     "deletion": ("deletion", "SST, AG, 20N"),
     1.0: ("label word", "SST, always"),
     0.8: ("label word", "SST, 80 %"),
-    "made": ("made-up", "texts"),
+    "made": ("planted", "texts"),
 }
 """What the good attention is of which a test is tried: three definitions, a word planted in SST, made-up texts."""
 
