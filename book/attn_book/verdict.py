@@ -349,8 +349,8 @@ def every_answer(**rules) -> pd.DataFrame:
 def changed(rules: dict) -> pd.DataFrame:
     """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
     both = every_answer(**RULES).assign(after=every_answer(**rules)["word"]).rename(columns={"word": "before"})
-    judged = [column not in CLAIMS[claim] for claim, column in zip(both["claim"], both["column"], strict=True)]
-    return both[(both["before"] != both["after"]) & judged]
+    both = both[both["before"] != both["after"]]
+    return both[[column not in CLAIMS[claim] for claim, column in zip(both["claim"], both["column"], strict=True)]]
 
 
 def table(rules: dict) -> HTML:
