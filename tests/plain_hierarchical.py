@@ -41,15 +41,10 @@ def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, drop
 
 def items(model, made, row):
     """A document as the list of what its model attends to: for a HAN word ids per sentence, for a FLAN single ids."""
-    words = made.ids[made.offsets[row] + 1 : made.offsets[row + 1] - 1].tolist()
-    if model.sentence is None:
-        return [[word] for word in words]
+    words = made.ids[made.offsets[row] + 1 : made.offsets[row + 1] - 1]
     lengths = made.sentence_lengths[made.sentence_offsets[row] : made.sentence_offsets[row + 1]]
-    found = []
-    for length in lengths:
-        found.append(words[:length])
-        words = words[length:]
-    return found
+    ends = np.arange(1, len(words)) if model.sentence is None else np.cumsum(lengths)[:-1]
+    return np.split(words, ends)
 
 
 def states(layer, x):
@@ -81,13 +76,16 @@ def document_states(model, embedded):
 
 def embed(model, document):
     """Word vectors of each item, (words, E), detached."""
-    return [model.embedding.weight[torch.tensor(item)].detach() for item in document]
+    return [model.embedding.weight[item].detach() for item in document]
 
 
-def logits(model, document):
-    """(K,) of one document."""
+def logits(model, document, gone=()):
+    """(K,) of one document, with the weights of the items `gone` set to zero and the rest renormalised; of none left
+    the bias."""
     h = document_states(model, embed(model, document))
-    return model.decoder(weights(model.document, h) @ h)
+    a = weights(model.document, h)
+    a = a * torch.tensor([item not in gone for item in range(len(a))])
+    return model.decoder(a / a.sum().clamp(min=1e-30) @ h)
 
 
 def gradient(model, document):
@@ -103,22 +101,7 @@ def leave_one_out(model, document):
     """(items,) change of the predicted class's p when an item is deleted and all is run again; NaN for one item."""
     if len(document) == 1:
         return np.array([np.nan])
+    shorter = [document[:i] + document[i + 1 :] for i in range(len(document))]
     with torch.no_grad():
-        whole = torch.softmax(logits(model, document), 0)
-        y = int(whole.argmax())
-        changes = []
-        for i in range(len(document)):
-            without = torch.softmax(logits(model, document[:i] + document[i + 1 :]), 0)
-            changes.append(float(without[y] - whole[y]))
-    return np.array(changes)
-
-
-def erased(model, document, gone):
-    """(K,) logits with the weights of the items `gone` set to zero and the rest renormalised; of none left the bias."""
-    with torch.no_grad():
-        h = document_states(model, embed(model, document))
-        a = weights(model.document, h)
-        a[list(gone)] = 0.0
-        if float(a.sum()) > 0:
-            a = a / a.sum()
-        return model.decoder(a @ h).numpy()
+        whole, *without = (torch.softmax(logits(model, text), 0) for text in (document, *shorter))
+    return np.array([float((p - whole)[whole.argmax()]) for p in without])
