@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import refused
 from test_net import small_transformers
 
 from attn_core.documents import Documents
@@ -217,11 +216,3 @@ def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     numbers = packed.numbers.set_index(["measure", "statistic"])["value"]
     assert numbers["top_deletion_deletion", "mean"] == 1
     assert len(packed.documents) == len(data.splits["test"])
-
-
-@pytest.mark.parametrize(
-    "fields", [{"encoder": "lstm"}, {"encoder": "minilm_random"}, {"layer": 3}, {"corpus": "snli"}]
-)
-def test_cls_goes_with_minilm_alone(fields):
-    with refused():
-        Run(**{"corpus": "sst", "encoder": "minilm", "attention": "cls"} | fields)

@@ -13,7 +13,6 @@ from attn_core.experiments.search import search, select
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import to_arrays
 from attn_core.traces import sigmoid, softmax
-from attn_core.tracing import at_positions
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
 from attn_lab.more import guide
@@ -35,11 +34,6 @@ def guided(guide="own", seed=10, **fields) -> Run:
 @pytest.fixture
 def data():
     return encode("planted", **dict(TINY))
-
-
-@pytest.fixture
-def matrix(data):
-    return vectors(tiny().vectors, data.vocabulary)[0]
 
 
 def own_scores(run: Run, data, split: str) -> np.ndarray:
@@ -86,19 +80,15 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, stor
 
 
 @pytest.mark.parametrize("encoder", ["average", "lstm"])
-def test_untrained_is_what_the_base_started_from(encoder, data, matrix):
+def test_untrained_is_what_the_base_started_from(encoder, data):
     run = Run("planted", encoder, seed=50, epochs=2, options=TINY)
     (found,) = bases_of(guided("untrained", base=run))
     torch.manual_seed(run.seed)
+    matrix, _ = vectors(run.vectors, data.vocabulary)
     start = to_arrays(families.FAMILIES[run.family].task(run, data, matrix, False).model)
     assert set(found) == set(start)
     for name, array in start.items():
         np.testing.assert_array_equal(array, found[name], err_msg=name)
-
-
-def test_weights_stand_at_their_words():
-    found = at_positions(np.array([0.5, 0.25, 1]), random_documents([2, 1], 12), np.array([1, 0]))
-    assert found.tolist() == [[0, 1, 0, 0], [0, 0.5, 0.25, 0]]
 
 
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):
@@ -152,17 +142,3 @@ def test_an_adversary_may_be_the_guide(data):
     result = obtain(guided(base=adversary))
     theirs = obtain(adversary).traces
     np.testing.assert_allclose(result.traces.attention, theirs.attention, rtol=1e-3)
-
-
-@pytest.mark.parametrize(
-    "run, message",
-    [
-        (lambda: guided(base=Run("planted", "average", epochs=2)), "same data"),
-        (lambda: guided(base=guided()), "single texts, of a guided run also an adversary"),
-        (lambda: Run("planted", "lstm", "given", guide="own", base=tiny(), options=TINY), "average encoder"),
-        (lambda: Run("planted", "average", "tanh", words="rank", options=TINY), "'given' or 'uniform'"),
-    ],
-)
-def test_what_cannot_be_guided_is_refused_in_one_line(run, message):
-    with refused(message):
-        obtain(run())

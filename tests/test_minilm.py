@@ -79,24 +79,6 @@ def test_a_run_has_its_own_recipe_and_a_key_without_vectors_or_folder(monkeypatc
     assert Run("sst", "minilm", layer=3, base=run).key != Run("sst", "minilm", layer=3).key
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"corpus": "snli"},
-        {"selection": "test"},
-        {"attention": "dot"},
-        {"encoder": "lstm", "layer": 2},
-        {"layer": 2, "base": Run("sst", "minilm_random")},
-        {"layer": 2, "base": Run("sst", "minilm", layer=2)},
-        {"base": Run("sst", "minilm")},
-        {"layer": 7},
-    ],
-)
-def test_fields_that_do_not_go_together(fields):
-    with refused():
-        Run(**{"corpus": "sst", "encoder": "minilm"} | fields)
-
-
 def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
     torch.manual_seed(RUN.seed)
     trained = families.fit(RUN, data, None, False)

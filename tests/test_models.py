@@ -17,7 +17,6 @@ from attn_core.training import jain
 from attn_lab.data import encode
 from attn_lab.more.interventions import Hide, Tie, masked, nudge
 from attn_lab.more.transformer import waves
-from attn_lab.runs.run import Run
 
 
 def test_cnn_windows_reach_start_and_end_and_then_zeros():
@@ -179,14 +178,6 @@ def test_the_penalty_on_attention_to_secret_words_by_hand():
     hide = Hide(np.array([False, True]), 2.0, torch.device("cpu"))
     assert hide(ids, None, weights, None).item() == pytest.approx(-2 * (math.log(1 - 0.5) + math.log(1)))
     assert 26 < hide(1 - ids[1:], None, weights[1:], None).item() < 30  # attention of 1: finite
-
-
-@pytest.mark.parametrize(
-    "fields", [{"corpus": "sst"}, {"attention": "uniform"}, {"tie": 1.0, "encoder": "lstm"}]
-)
-def test_what_cannot_be_hidden_is_refused(fields):
-    with refused("hide goes with planted texts"):
-        Run(**{"corpus": "planted", "hide": 1.0} | fields)
 
 
 def test_a_padded_lstm_is_torchs_bidirectional_one_of_each_text():

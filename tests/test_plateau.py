@@ -185,15 +185,6 @@ def test_what_cannot_be_read_is_one_clear_line():
 # Live
 
 
-def test_another_attention_or_choice_of_checkpoint_is_refused():
-    for encoder, fields, rule in (
-        ("flan_conv", {"attention": "dot"}, "attention 'tanh'"),
-        ("han_rnn", {"selection": "test"}, "selection 'dev'"),
-    ):
-        with refused(f"^planted {encoder} .*: HAN and FLAN models have {rule}"):
-            Run("planted", encoder, **fields)
-
-
 def test_han_on_uncut_planted_documents_is_refused():
     with refused("^train is not cut .*shortest_sentence=4"):
         obtain(Run("planted", "han_none", options={"n_train": 64}))
