@@ -11,36 +11,30 @@ from attn_core.documents import Documents
 from attn_lab.runs import controls
 
 
-def of_two(attention):
+def permuted(attention):
     """One text of two words that say +2 and -1."""
-    return one(attention, [2.0, -1.0])
+    return controls.of_permuted(one(attention, [2.0, -1.0]))
 
 
 def test_permuted_weights_of_two_words():
     """Two orders: each changes the output by the same, so the model's own weights win half of the time."""
-    found = controls.of_permuted(of_two([0.8, 0.2]))
-    change = expit(2 * 0.8 - 0.2) - expit(2 * 0.2 - 0.8)
-    assert found["permuted_shuffle"] == pytest.approx([change])
-    assert found["shuffle_own_wins"] == pytest.approx([(0.5 + 0.5) / 2])
-
-
-def test_uniform_weights_of_two_words():
-    found = controls.of_permuted(of_two([0.8, 0.2]))
-    own, other, flat = expit(1.4), expit(-0.4), expit(0.5)
-    assert found["permuted_uniform"] == pytest.approx([(own - flat + flat - other) / 2])
-    assert found["permuted_flips"] == pytest.approx([0.5])
-    assert found["uniform_own_wins"] == pytest.approx([(0.5 + float(own - flat > flat - other)) / 2])
-
-
-def test_erasing_the_top_word_of_permuted_weights():
-    found = controls.of_permuted(of_two([0.8, 0.2]))
-    without_first = expit(1.4) - expit(-1)
-    without_second = expit(2) - expit(-0.4)
-    assert found["permuted_erasure"] == pytest.approx([(without_first + without_second) / 2])
+    own, other, flat = expit([1.4, -0.4, 0.5])
+    without_first = own - expit(-1)
+    without_second = expit(2) - other
+    expected = {
+        "permuted_shuffle": own - other,
+        "shuffle_own_wins": 0.5,
+        "permuted_uniform": (own - flat + flat - other) / 2,
+        "permuted_flips": 0.5,
+        "uniform_own_wins": (0.5 + float(own - flat > flat - other)) / 2,
+        "permuted_erasure": (without_first + without_second) / 2,
+    }
+    found = permuted([0.8, 0.2])
+    assert {name: found[name][0] for name in expected} == pytest.approx(expected)
 
 
 def test_equal_weights_are_their_own_control():
-    found = controls.of_permuted(of_two([0.5, 0.5]))
+    found = permuted([0.5, 0.5])
     assert found["permuted_shuffle"] == pytest.approx([0.0])
     assert found["erasure_own_wins"] == pytest.approx([0.5])
 

@@ -75,16 +75,13 @@ def test_rate_end_and_checkpoint_follow_the_dev_accuracy(dev, patience, rates, b
     assert round(done.weights["dev"]["decoder.bias"][0] / 1000) == best
 
 
-def test_gradients_are_clipped_by_norm_or_by_value():
-    texts = flat(plain.documents(LENGTHS), False, "these")
-    rows = np.arange(len(texts))
-    for clip in (("norm", 1e-3), ("value", 1e-4)):
-        model = plain.random_model("flan_rnn")
-        serrano.mean_loss(model, texts, rows).descended.backward()
-        serrano.clip_gradients(model, *clip)
-        slopes = torch.cat([p.grad.flatten() for p in model.parameters()])
-        found = slopes.norm() if clip[0] == "norm" else slopes.abs().max()
-        assert float(found) == pytest.approx(clip[1], rel=1e-3)
+@pytest.mark.parametrize(("kind", "limit", "order"), [("norm", 1e-3, 2), ("value", 1e-4, np.inf)])
+def test_gradients_are_clipped_by_norm_or_by_value(kind, limit, order):
+    texts, model = flat(plain.documents(LENGTHS), False, "these"), plain.random_model("flan_rnn")
+    serrano.mean_loss(model, texts, np.arange(len(texts))).descended.backward()
+    serrano.clip_gradients(model, kind, limit)
+    slopes = torch.cat([weight.grad.flatten() for weight in model.parameters()])
+    assert slopes.norm(order).item() == pytest.approx(limit, rel=1e-3)
 
 
 REPORTED = {
@@ -151,11 +148,9 @@ def test_documents_of_one_word_and_of_three_thousand(name):
     traces = trace(model, documents, np.arange(4))
     assert list(traces.lengths) == ([1, 100, 1, 2] if is_han(name) else [1, 3000, 3000, 4])
     np.testing.assert_allclose(traces.logits, run_model(model, documents), atol=1e-4)
-    without = np.isnan(traces.leave_one_out)
     assert np.isfinite(traces.gradient).all()
-    owner = np.repeat(np.arange(4), traces.lengths)
     passed_over = [0, 2] if is_han(name) else [0, 1, 2]  # single items, and texts of more than 1,000
-    assert np.array_equal(without, np.isin(owner, passed_over))
+    assert np.array_equal(np.isnan(traces.leave_one_out), np.isin(traces.owner, passed_over))
 
 
 @pytest.mark.parametrize("sizes", [[3, 1, 3], [3, 1, 5], [8, 1, -1]])
@@ -170,16 +165,16 @@ def test_sentences_that_do_not_add_up_are_refused(sizes):
 def test_what_cannot_be_read_is_one_clear_line():
     documents = plain.documents([[2], [3]])
     uncut = replace(documents, sentence_lengths=None, sentence_offsets=None)
-    with refused("^sst test is not cut into sentences, which a HAN attends to"):
-        flat(uncut, True, "sst test")
     assert flat(uncut, False, "sst test").sentence_lengths is None
-    with refused("sst test holds no documents"):
-        flat(documents.take(np.arange(0)), True, "sst test")
-    empty = plain.documents([[2], [0], [3]])
-    with refused("document 101 has no words"):
-        flat(empty, False, "sst test")
+    for texts, sentences, told in (
+        (uncut, True, "^sst test is not cut into sentences, which a HAN attends to"),
+        (documents.take([]), True, "sst test holds no documents"),
+        (plain.documents([[2], [0], [3]]), False, "document 101 has no words"),
+    ):
+        with refused(told):
+            flat(texts, sentences, "sst test")
     with refused("word vectors, must be finite"):
-        build("han_rnn", np.where(np.arange(5)[:, None] == 2, np.inf, 0.0) * np.ones((5, 3)), 2)
+        build("han_rnn", np.full((5, 3), np.inf), 2)
 
 
 # Live
