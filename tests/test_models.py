@@ -1,6 +1,8 @@
 """Encoders, attention and classifier against equations written out, and the claims of their docstrings."""
 
+import copy
 import math
+from itertools import repeat
 
 import numpy as np
 import pytest
@@ -89,64 +91,55 @@ def test_masks_hide_words_alone_and_about_a_quarter_of_them():
     assert ((share > 0.2) & (share < 0.8)).mean() > 0.2
 
 
-class Recorder:
-    """A penalty, a transform and a start that change nothing but what they note."""
-
-    def __init__(self):
-        self.parameters = [torch.nn.Parameter(torch.ones(()))]
-        self.texts, self.batches = [], []
-
-    def start(self, model):
-        self.fresh = model.decoder.bias.item()
-
-    def transform(self, documents, rng):
-        self.texts.append(masked(documents, rng, 1.0))
-        return self.texts[-1]
-
-    def __call__(self, ids, h, attention, mask):
-        assert h.shape[:2] == ids.shape == attention.shape == mask.shape
-        self.batches.append(ids[mask])
-        return self.parameters[0] * len(ids)
-
-
 def test_hooks_are_called_once_an_epoch_a_batch_and_a_training():
     data = encode("planted", n_train=64, n_dev=8, n_test=8)
-    hooks, model = Recorder(), untrained(data)
+    model, weight = untrained(data), torch.nn.Parameter(torch.ones(()))
     before = model.decoder.bias.item()
-    recipe = jain.JainWallace(epochs=2)
-    recipe.train(model, data.splits, 0, start=hooks.start, transform=hooks.transform, penalty=hooks)
-    assert hooks.fresh == before
-    assert hooks.parameters[0].item() < 1, "what a penalty has is trained"
-    first, second = hooks.texts
+    fresh, texts, batches = [], [], []
+
+    def transform(documents, rng):
+        texts.append(masked(documents, rng, 1.0))
+        return texts[-1]
+
+    def penalty(ids, h, attention, mask):
+        assert h.shape[:2] == ids.shape == attention.shape == mask.shape
+        batches.append(ids[mask])
+        return weight * len(ids)
+
+    penalty.parameters = [weight]
+    hooks = {
+        "start": lambda net: fresh.append(net.decoder.bias.item()),
+        "transform": transform,
+        "penalty": penalty,
+    }
+    jain.JainWallace(epochs=2).train(model, data.splits, 0, **hooks)
+    assert fresh == [before]
+    assert weight.item() < 1, "what a penalty has is trained"
+    first, second = texts
     assert (first.ids != second.ids).any(), "drawn anew in the second epoch"
-    read = torch.cat(hooks.batches[:2])  # 64 texts, 32 a batch
+    read = torch.cat(batches[:2])  # 64 texts, 32 a batch
     assert read.sort().values.tolist() == sorted(first.ids[first.inner].tolist())
 
 
 def test_training_ends_once_nothing_can_be_better(monkeypatch):
     data = encode("planted", n_train=64, n_dev=8, n_test=8)
 
-    def epochs(values):
-        left = iter(values)
-        monkeypatch.setattr(jain, "roc_auc", lambda *_: next(left))
+    # dev and test; the first epoch does not count; both at 1 after the third
+    for values, epochs in ((iter([1.0, 1.0, 0.5, 1.0, 1.0, 0.5]), 3), (repeat(0.9), 5)):
+        monkeypatch.setattr(jain, "roc_auc", lambda *_, values=values: next(values))
         trained = jain.JainWallace(epochs=5).train(untrained(data), data.splits, 0)
-        return len(trained.history)
-
-    dev_and_test = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5]  # the first epoch does not count; both at 1 after the third
-    assert epochs(dev_and_test) == 3
-    assert epochs([0.9] * 10) == 5
+        assert len(trained.history) == epochs
 
 
 def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     model = torch.nn.Sequential(torch.nn.Embedding(50, 4, padding_idx=0), torch.nn.Linear(4, 3))
-    before = [weight.detach().clone() for weight in model.parameters()]
+    before = copy.deepcopy(model)
     nudge(model, 1)
-    for old, new in zip(before, model.parameters(), strict=True):
-        above = torch.nextafter(old, torch.tensor(torch.inf))
-        below = torch.nextafter(old, torch.tensor(-torch.inf))
+    for old, new in zip(before.parameters(), model.parameters(), strict=True):
+        above, below = (torch.nextafter(old, torch.tensor(end)) for end in (torch.inf, -torch.inf))
         assert torch.equal(new == 0, old == 0)
         assert ((new == above) | (new == below) | (old == 0)).all()
-    assert 0.4 < (model[0].weight[1:].abs() > before[0][1:].abs()).float().mean() < 0.6
+    assert 0.4 < (model[0].weight[1:].abs() > before[0].weight[1:].abs()).float().mean() < 0.6
 
 
 def test_the_tie_of_states_to_words_by_hand():
