@@ -1,42 +1,35 @@
 """The six models of Serrano & Smith one document at a time, by torch's own kernels, autograd, naive deletion and
 erasure; and small random documents and models to hold the package's forms against them."""
 
+from dataclasses import replace
+
 import numpy as np
+import plain_network
 import torch
+from plain_network import random_documents
 
 from attn_core.documents import Documents
-from attn_core.models.hierarchical import build
+from attn_core.models.hierarchical import Hierarchical, build
 
 SIX = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
 
 
-def documents(sentence_lengths, vocabulary=30, seed=0, labels=None) -> Documents:
-    """Random documents; sentence_lengths: one list of sentence lengths per document. Words are 4 and above."""
-    rng = np.random.default_rng(seed)
-    texts = [[2, *rng.integers(4, vocabulary, sum(lengths)), 3] for lengths in sentence_lengths]
-    count = len(sentence_lengths)
-    return Documents(
-        ids=np.concatenate(texts).astype(np.int32),
-        offsets=np.concatenate([[0], np.cumsum([len(text) for text in texts])]),
-        labels=rng.integers(0, 3, count) if labels is None else np.asarray(labels),
-        doc_ids=100 + np.arange(count),
+def documents(sentence_lengths, vocabulary=30) -> Documents:
+    """Random documents; sentence_lengths: one list of sentence lengths per document."""
+    return replace(
+        random_documents([sum(lengths) for lengths in sentence_lengths], vocabulary),
         sentence_lengths=np.concatenate(sentence_lengths).astype(np.int64),
-        sentence_offsets=np.concatenate([[0], np.cumsum([len(lengths) for lengths in sentence_lengths])]),
+        sentence_offsets=np.cumsum([0, *map(len, sentence_lengths)]),
     )
 
 
-def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, dropout=(0.0, 0.0, 0.0)):
-    """A model with weights large enough to matter, in evaluation mode."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        vectors = torch.randn(vocabulary, width).numpy()
-        vectors[0] = 0
-        model = build(name, vectors, outputs, hidden, dropout).eval()
-        with torch.no_grad():
-            for parameter in model.parameters():
-                if parameter is not model.embedding.weight:
-                    parameter.normal_(std=0.7)
-    return model
+def random_model(name, dropout=(0.0, 0.0, 0.0)) -> Hierarchical:
+    """A small model of three classes with weights large enough to matter, in evaluation mode."""
+
+    def make(name, _, vectors, outputs):
+        return build(name, vectors, outputs, 4, dropout)
+
+    return plain_network.random_model(name, None, 30, 3, width=6, make=make)
 
 
 def items(model, made, row):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from plain_network import random_pairs
+from plain_network import random_paired, random_pairs
 from torch import nn
 
 from attn_core.documents import Documents
@@ -23,10 +23,7 @@ def texts(count: int) -> dict[str, Documents]:
 
 
 def fresh(encoder="cnn", attention="dot") -> paired.Paired:
-    torch.manual_seed(0)
-    vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
-    vectors[0] = 0  # of pads
-    return paired.build(encoder, attention, vectors, 4, 8)
+    return random_paired(encoder, attention, 11, 4, width=16, hidden=8).float()
 
 
 def test_training_is_one_adam_on_mean_cross_entropy():
