@@ -26,10 +26,10 @@ TABLE = ROOT / "data" / "measured" / "compared.csv.xz"
 def test_agreement_is_the_mean_over_all_ways_to_break_ties(seed, k):
     """Of a text that stands before another, of larger values."""
     a, b = np.random.default_rng(seed).integers(0, 3, (2, 5)).astype(float)
-    tops = [
-        [set(sorted(way, key=lambda word: -values[word])[:k]) for way in permutations(range(5))]
-        for values in (a, b)
-    ]
+    tops = []
+    for values in (a, b):
+        ways = [sorted(way, key=lambda word: -values[word]) for way in permutations(range(5))]
+        tops.append([set(way[:k]) for way in ways])
     expected = np.mean([len(one & two) / min(k, 5) for one, two in product(*tops)])
     a, b = (np.append(values, [7, 8, 9]) for values in (a, b))
     np.testing.assert_allclose(agreement(a, b, np.array([0, 5, 8]), k), [expected, 1])
@@ -78,21 +78,20 @@ def test_without_context_a_state_is_its_word():
     """The control: with no encoder to mix them, erasing states and erasing words is the same."""
     lost = {}
     for encoder in ("average", "lstm"):
-        documents = random_documents(np.array([4, 9, 5, 12]), 40)
-        model = random_model(encoder, "tanh", 40)
+        documents, model = random_documents([4, 9, 5, 12], 40), random_model(encoder, "tanh", 40)
         traces = trace(model, documents)
         words = bench_compared.erased(model, documents, traces).set_index(["measure", "statistic"])["value"]
         states = compared(traces).query("other == ''").set_index(["measure", "statistic"])["value"]
         lost[encoder] = (words - states).abs().max()
-        one = words["deletion", "comprehensiveness share=0.01"]  # one word each: leave-one-out itself
+        # one word each: leave-one-out itself
         first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
-        assert one == pytest.approx(first.mean(), abs=1e-6)
+        assert words["deletion", "comprehensiveness share=0.01"] == pytest.approx(first.mean(), abs=1e-6)
     assert lost["average"] < 1e-5
     assert lost["lstm"] > 1e-3
 
 
 def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
-    documents = random_documents(np.array([4, 9]), 40)
+    documents = random_documents([4, 9], 40)
     model = random_model("lstm", "tanh", 40)
     traces = trace(model, documents)
     each = bench_compared.each_hidden(model, documents, traces)

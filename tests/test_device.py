@@ -26,8 +26,8 @@ from attn_lab.data import files
 from attn_lab.more import pretrained, transformer  # noqa: F401  (registers its encoder)
 from attn_lab.runs import families
 
-TEXTS = random_documents(np.array([1, 2, 5, 9, 9]), 60)
-PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60, answers=True)
+TEXTS = random_documents([1, 2, 5, 9, 9], 60)
+PAIRS = random_pairs([1, 2, 5, 9, 9], 60, answers=True)
 SENTENCES = plain_hierarchical.documents([[3, 2], [4], [1, 5, 2], [2, 2]])
 
 

@@ -37,11 +37,11 @@ def test_partial_rank_correlation_is_the_textbooks():
     x = z + rng.normal(size=4_000)
     y = np.exp(z) + rng.normal(size=4_000)
     r = scipy.stats.spearmanr(np.stack([x, y, z], axis=1)).statistic
-    expected = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
+    xy, xz, yz = r[np.triu_indices(3, 1)]
+    expected = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
     assert partial_rank(x, y, z) == pytest.approx(expected)
     assert abs(expected) < 0.1
-    assert r[0, 1] > 0.3
-    assert partial_rank(x, y) == pytest.approx(r[0, 1])
+    assert partial_rank(x, y) == pytest.approx(xy)
     assert np.isnan(partial_rank(x, x**3, x))
 
 

@@ -15,7 +15,9 @@ from scipy.special import softmax
 from attn_core.documents import Documents
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS
-from attn_core.tracing import trace
+from attn_core.tracing import forward, inputs, trace
+from attn_core.training import accuracy
+from attn_core.training.jain import JainWallace
 
 ENCODERS = ("lstm", "cnn", "average", "none")
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in PAIRED_ATTENTIONS]
@@ -135,3 +137,47 @@ def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make, encoder)
 def test_texts_without_a_question_are_refused():
     with refused("no second text"):
         trace(small("none", "dot"), random_documents([3, 4], 30))
+
+
+# Training
+
+
+def splits(count: int) -> dict[str, Documents]:
+    """Random pairs of four answers."""
+    lengths = np.full(count, 6)
+    return {name: random_pairs(lengths, 11, seed, 4) for seed, name in enumerate(("train", "dev", "test"))}
+
+
+def fresh(encoder, attention) -> paired.Paired:
+    return random_paired(encoder, attention, 11, 4, width=16, hidden=8).float()
+
+
+def test_training_is_one_adam_on_mean_cross_entropy():
+    """One batch of one epoch against torch's single-tensor Adam with decay on everything, attention included."""
+    documents = splits(40)
+    model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
+    trained = JainWallace(epochs=1, batch=40, decay=0.1).train(model, documents, 0)
+    optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
+    logits = twin(**inputs(twin, documents["train"], np.arange(40)))
+    loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(documents["train"].labels))
+    loss.backward()
+    optimiser.step()
+    assert trained.history[0]["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    for name, weight in twin.named_parameters():
+        # Adam's first step is the sign of the gradient where it is not tiny: compare where it is clear.
+        clear = weight.grad.abs() > 1e-6
+        found = torch.as_tensor(trained.weights["dev"][name])
+        torch.testing.assert_close(found[clear], weight.detach()[clear], atol=2e-6, rtol=1e-7, msg=name)
+
+
+def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
+    documents = splits(200)
+    recipe = JainWallace(epochs=6, batch=50, learning_rate=3e-3)
+    trained = recipe.train(fresh("cnn", "dot"), documents, 1)
+    for selection in ("dev", "test"):
+        model = paired.from_arrays("cnn", "dot", trained.weights[selection])
+        traces = forward(model, documents[selection])
+        best = max(row[f"{selection}_accuracy"] for row in trained.history[1:])
+        assert accuracy(model, documents[selection]) == best
+        assert (traces.predicted == traces.label).mean() == best
+    assert set(trained.history[0]) == {"epoch", "loss", "dev_accuracy", "test_accuracy"}

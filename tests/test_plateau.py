@@ -21,14 +21,12 @@ from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 
 
-def test_caps_cut_a_group_into_equal_parts():
+@pytest.mark.parametrize(("count", "cap", "sizes"), [(64, 1000, [21, 21, 22]), (3, 10, [1, 1, 1])])
+def test_caps_cut_a_group_into_equal_parts(count, cap, sizes):
     """64 documents of one 40-word sentence under a cap of 1,000: three parts, as in the specification's example."""
-    texts = flat(plain.documents([[40]] * 64), True, "these")
-    made = serrano.batches(texts, 64, 1000, np.random.default_rng(0))
-    assert sorted(map(len, made)) == [21, 21, 22]
-    assert {*np.concatenate(made)} == {*range(64)}
-    single = flat(plain.documents([[40]] * 3), True, "these")
-    assert list(map(len, serrano.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
+    texts = flat(plain.documents([[40]] * count), True, "these")
+    made = serrano.batches(texts, 64, cap, np.random.default_rng(0))
+    assert sorted(map(len, made)) == sizes
 
 
 @pytest.mark.parametrize("sentences", [True, False])
