@@ -24,20 +24,15 @@ def test_equals_the_loop(classes):
     pd.testing.assert_frame_equal(table, expected, rtol=0, atol=1e-12)
 
 
-def test_the_order_of_neither_matters_and_the_base_keeps_its_own():
+def test_only_documents_of_both_and_their_order_is_the_bases():
     base, other = toy_traces(seed=1), toy_traces(seed=2)
     table = distance.against(base, other)
-    order = np.array([3, 0, 5, 1, 4, 2])
-    pd.testing.assert_frame_equal(distance.against(base, other.take(order)), table)
-    again = distance.against(base.take(order), other)
-    pd.testing.assert_frame_equal(again, table.iloc[order].reset_index(drop=True))
+    some = distance.against(base, other.take([3, 0, 5]))
+    pd.testing.assert_frame_equal(some, table.iloc[[0, 3, 5]].reset_index(drop=True))
+    again = distance.against(base.take([3, 0, 5]), other)
+    pd.testing.assert_frame_equal(again, table.iloc[[3, 0, 5]].reset_index(drop=True))
     turned = distance.against(other, base)
     np.testing.assert_allclose(turned[["jsd", "tvd"]], table[["jsd", "tvd"]], atol=1e-12)
-
-
-def test_only_documents_of_both():
-    base, other = toy_traces((2, 3, 4), 1, doc_ids=[7, 8, 9]), toy_traces((4, 2, 6), 1, doc_ids=[9, 7, 1])
-    assert list(distance.against(base, other)["doc_id"]) == [7, 9]
 
 
 def test_bad_input_is_named():
