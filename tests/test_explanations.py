@@ -12,7 +12,7 @@ from attn_core.documents import Documents
 from attn_lab import Run
 from attn_lab.data import encode
 from attn_lab.more import cls, rankings
-from attn_lab.more.cls import FirstState, after, attended, gathered, last_logit, opened
+from attn_lab.more.cls import FirstState, after, gathered, last_logit, opened
 from attn_lab.more.minilm import MiniLM
 from attn_lab.runs import compute, packing, store
 
@@ -121,15 +121,13 @@ def test_relevance_of_a_decision_that_no_attention_feeds_stays_at_home(layers, s
 
 
 def test_the_last_layer_under_other_weights(model, text):
-    before = text.states[-2][:, :1]
-    attention, value = attended(model.encoder.layers[-1], text.states[-2])
-    as_it_is = last_logit(model, before, gathered(attention[:, :, :1], value))
+    before, value = text.states[-2][:, :1], text.value
+    as_it_is = last_logit(model, before, gathered(text.attention[-1][:, :, :1], value))
     assert torch.allclose(as_it_is[:, 0], text.logit, atol=1e-5)
     contexts = cls.contexts_of(text)
     assert contexts["alone"].shape == (2, 5, 8)
-    one_hot = torch.zeros(2, 2, 1, 7)
-    one_hot[:, :, :, 2] = 1  # both heads on the second piece
-    assert torch.allclose(contexts["alone"][:, 1], gathered(one_hot, value)[:, 0])
+    second_piece = torch.eye(7)[2].expand(2, 2, 1, 7)  # in both heads
+    assert torch.allclose(contexts["alone"][:, 1], gathered(second_piece, value)[:, 0])
     assert torch.allclose(contexts["uniform"], gathered(torch.full((2, 2, 1, 7), 1 / 7), value), atol=1e-6)
 
 
@@ -191,8 +189,7 @@ def test_every_tensor_is_made_on_the_models_device(model, documents, table):
 def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     """Generated texts under SST's name; the start is drawn in place of the downloaded weights."""
     data = encode("planted", n_train=60, n_dev=20, n_test=20)
-    words = (*data.vocabulary, "[MASK]")
-    data = replace(data, vocabulary=words)
+    data = replace(data, vocabulary=(*data.vocabulary, "[MASK]"))
     monkeypatch.setattr(compute, "inputs_of", lambda run: (data, None, {"data": data.fingerprint}))
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     monkeypatch.setenv("ATTN_DEVICE", "cpu")

@@ -23,9 +23,8 @@ from attn_lab.more.transformer import waves
 
 def test_cnn_windows_reach_start_and_end_and_then_zeros():
     model = build("cnn", "uniform", np.array([[0], [0], [4], [5], [1], [2]], np.float32), hidden=1)
-    filled(
-        model.encoder.convolutions, dict.fromkeys(dict(model.encoder.convolutions.named_parameters()), 0.0)
-    )
+    for weight in model.encoder.convolutions.parameters():
+        weight.data.zero_()
     filled(model.encoder.convolutions[1], {"weight": [[[1.0, 10.0, 100.0]]]})
     filled(model.encoder.convolutions[3], {"weight": [[[0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0]]]})
     h = model.states_and_scores(*tensors([2, 4, 5, 3]))[0][0]
