@@ -24,6 +24,11 @@ def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Doc
     return Documents(ids, offsets, rng.integers(0, 2, len(lengths)), np.arange(len(lengths)) + 100)
 
 
+def one_text(*ids: int) -> Documents:
+    """A text by itself; ids: those of start and end included."""
+    return Documents(np.array(ids, np.int32), np.array([0, len(ids)]), np.zeros(1, np.int64), np.array([7]))
+
+
 def random_pairs(
     lengths: np.ndarray, vocabulary: int, seed: int = 0, outputs: int = 3, answers: bool = False
 ) -> Documents:

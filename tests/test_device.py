@@ -1,6 +1,7 @@
 """What a GPU needs, on any machine: tensors on the model's device, gradients outside cuDNN, chunks by free memory."""
 
 import copy
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import wraps
@@ -21,6 +22,7 @@ from attn_core.fast import search as fast_search
 from attn_core.models import classifier, hierarchical, paired
 from attn_core.models.attention import ATTENTIONS
 from attn_core.tracing import items, texts, trace
+from attn_lab.data import files
 from attn_lab.more import pretrained, transformer  # noqa: F401  (registers its encoder)
 from attn_lab.runs import families
 
@@ -150,6 +152,12 @@ def test_chunks_shrink_with_a_gpus_free_memory(monkeypatch):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 4 * device.PLENTY))
         assert device.fitting(torch.device("cuda"), 1000) == tokens
         assert device.fitting(torch.device("cpu"), 1000) == 1000
+
+
+def test_a_cache_that_is_named_needs_no_other_package(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    assert files.cache_folder() == tmp_path
 
 
 class OnNone(nullcontext):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from math import nan
 
 import numpy as np
 import pandas as pd
@@ -63,7 +64,7 @@ def test_removals_equal_one_forward_per_removal():
             for name in RANKINGS[:-1]:
                 steps = curve(traces, row, name)
                 flipped = steps[steps["label"] != steps["label"][0]]
-                first, mass = flipped[["removed", "mass"]].iloc[0] if len(flipped) else (NEVER, np.nan)
+                first, mass = flipped[["removed", "mass"]].iloc[0] if len(flipped) else (NEVER, nan)
                 assert table[f"removed_{name}"][row] == first
                 assert table[f"mass_{name}"][row] == pytest.approx(mass, abs=1e-12, nan_ok=True)
                 assert table[f"zero_{name}"][row] == (mass > 1 - 1e-12)
@@ -192,7 +193,7 @@ def test_dispersion_by_hand():
 
 def test_derived_by_hand():
     """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
-    zero, mass = [True, False, False, True, False], [1, 0.5, 0.5, 1, np.nan]
+    zero, mass = [True, False, False, True, False], [1, 0.5, 0.5, 1, nan]
     columns = {"n": [1, 4, 4, 2, 4]}
     for name in RANKINGS:
         columns |= {f"removed_{name}": [1, 2, 2, 2, -1], f"zero_{name}": zero, f"mass_{name}": mass}
@@ -201,16 +202,16 @@ def test_derived_by_hand():
     columns["removed_gradient"] = [1, 2, -1, 2, -1]
     columns["removed_optimum"] = [1, 2, 1, 2, -1]
     expected = {
-        "fraction_attention": [np.nan, 0.75, 0.5, 1, np.nan],
-        "regret_fraction_attention": [np.nan, 0.25, 0.25, 0, np.nan],
-        "equals_gradient": [np.nan, 1, 0, 1, np.nan],
-        "gradient_first": [np.nan, 1, 0, 0, 0],
+        "fraction_attention": [nan, 0.75, 0.5, 1, nan],
+        "regret_fraction_attention": [nan, 0.25, 0.25, 0, nan],
+        "equals_gradient": [nan, 1, 0, 1, nan],
+        "gradient_first": [nan, 1, 0, 0, 0],
         "common": [False, True, False, True, False],
     }
     kept = {
-        "fraction_attention": [np.nan, 0.75, 0.5, np.nan, np.nan],
-        "fraction_random": [np.nan, np.nan, 0.75, np.nan, np.nan],
-        "mass_attention": [np.nan, 0.5, 0.5, np.nan, np.nan],
+        "fraction_attention": [nan, 0.75, 0.5, nan, nan],
+        "fraction_random": [nan, nan, 0.75, nan, nan],
+        "mass_attention": [nan, 0.5, 0.5, nan, nan],
         "common": [False] * 5,
     }
     for item_left, by_hand in ((False, expected), (True, kept)):

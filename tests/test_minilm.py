@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 from conftest import refused
+from plain_network import one_text
 
-from attn_core.documents import Documents, pad
+from attn_core.documents import pad
 from attn_core.errors import AttnError
 from attn_core.tracing import inputs, trace
 from attn_lab import Run
@@ -162,14 +163,13 @@ def test_a_changed_copy_of_weights_or_tokenizer_is_refused_by_name(name, another
 def test_gradients_are_autograds_of_the_whole_network_under_imposed_attention(data):
     """Of twelve different pieces."""
     model = a_model(data).double()
-    ids = np.arange(2, 16, dtype=np.int32)
-    text = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    text = one_text(*range(2, 16))
     traces = trace(model, text, leave_one_out=False)
     arguments = inputs(model, text, np.arange(1))
     imposed = model.states_and_scores(**arguments)[1].softmax(-1).detach()
     table = model.encoder.embedding.weight
     (slopes,) = torch.autograd.grad(model(**arguments, imposed=imposed).sigmoid().sum(), table)
-    e, slope = table[ids[1:-1]].detach(), slopes[ids[1:-1]]
+    e, slope = table[3:15].detach(), slopes[3:15]
     np.testing.assert_allclose(traces.gradient, (e * slope).sum(1), rtol=0, atol=1e-7)
     np.testing.assert_allclose(traces.gradient_norm, slope.norm(dim=1), rtol=0, atol=1e-7)
 

@@ -150,12 +150,10 @@ IMITATING = PLANTED | {"base": PLANTED, "divergence": 0.0}
 RULES = [
     ("a pretrained encoder reads single texts", MINILM | {"corpus": "snli"}),
     ("attention 'tanh', 'uniform' or 'cls'", MINILM | {"attention": "dot"}),
-    ("'uniform' or 'cls'", MINILM | {"attention": "cls", "encoder": "minilm_random"}),
     ("'cls' goes with encoder minilm", MINILM | {"attention": "cls", "encoder": "lstm"}),
     ("keeps its last epoch, selection 'dev'", MINILM | {"selection": "test"}),
     ("layer goes with a pretrained encoder", MINILM | {"encoder": "lstm", "layer": 2}),
     ("layer .* is one of its own", MINILM | {"layer": 7}),
-    ("layer .* is one of its own", MINILM | {"attention": "cls", "layer": 3}),
     (
         "a trained encoder of the same kind",
         MINILM | {"layer": 2, "base": MINILM | {"encoder": "minilm_random"}},
@@ -168,7 +166,6 @@ RULES = [
     ("HAN and FLAN models have attention 'tanh'", PLANTED | {"encoder": "flan_conv", "attention": "dot"}),
     ("HAN and FLAN models have selection 'dev'", PLANTED | {"encoder": "han_rnn", "selection": "test"}),
     ("the same data", GUIDED | {"options": {"n_test": 8}}),
-    ("the same data", IMITATING | {"options": {"n_test": 8}}),
     ("single texts, of a guided run also an adversary", GUIDED | {"base": GUIDED}),
     ("a model of single texts", IMITATING | {"base": IMITATING}),
     ("is of the average encoder", GUIDED | {"encoder": "lstm"}),

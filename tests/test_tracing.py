@@ -16,7 +16,6 @@ from plain_network import SIZES, random_documents, random_model
 from scipy.special import expit
 
 from attn_core import tracing
-from attn_core.documents import Documents
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
@@ -31,10 +30,6 @@ forms = pytest.mark.usefixtures("form")
 LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 60, 16]
 
 
-def one_text(*ids):
-    return Documents(np.array(ids, np.int32), np.array([0, len(ids)]), np.zeros(1, np.int64), np.array([7]))
-
-
 @forms
 def test_two_words_without_encoder_by_hand():
     model = build("none", "dot", np.array([[0, 0], [0, 0], [9, 9], [9, 9], [1, 0], [0, 1]], np.float32))
@@ -43,7 +38,7 @@ def test_two_words_without_encoder_by_hand():
         "decoder.weight": [[2.0, -2.0]],
         "decoder.bias": 0.5,
     }
-    traces = trace(plain.filled(model, numbers), one_text(2, 4, 5, 3))
+    traces = trace(plain.filled(model, numbers), plain.one_text(2, 4, 5, 3))
     p = expit(0.5 + 0.75 * 2 - 0.25 * 2)
     expected = {
         "score": [0.0, -math.log(3)],
@@ -131,7 +126,7 @@ def test_p_from_the_trace_is_the_networks(encoder, attention):
 @forms
 def test_gradients_of_a_saturated_output_do_not_vanish():
     model = plain.filled(random_model("none", "dot", 6, width=2), {"decoder.bias": 30.0})
-    traces = trace(model, one_text(2, 4, 5, 3))  # sigmoid(30) is exactly 1 in single precision
+    traces = trace(model, plain.one_text(2, 4, 5, 3))  # sigmoid(30) is exactly 1 in single precision
     expected = math.exp(-traces.logits[0, 0]) * traces.attention * traces.contribution[:, 0]
     np.testing.assert_allclose(traces.gradient, expected, rtol=1e-4)
     assert (traces.gradient != 0).all()
@@ -142,7 +137,7 @@ def test_attention_on_one_word_alone_survives_its_deletion():
     """Scores far apart: the words left after deleting the winner keep finite weights."""
     model = build("none", "dot", np.array([[0], [0], [0], [0], [1000], [1], [2]], np.float32))
     plain.filled(model, {"attention.w.weight": 1.0, "decoder.weight": 0.001, "decoder.bias": 0.0})
-    found = trace(model, one_text(2, 4, 5, 6, 3)).leave_one_out
+    found = trace(model, plain.one_text(2, 4, 5, 6, 3)).leave_one_out
     expected = expit(0.001 * (2 * expit(1) + 1 * expit(-1))) - expit(1.0)
     np.testing.assert_allclose(found, [expected, 0.0, 0.0], atol=1e-6)
 
@@ -202,4 +197,4 @@ def test_an_attention_that_scores_no_tokens_is_refused():
     model = random_model("none", "dot", 6, width=2)
     model.attention = torch.nn.Identity()
     with refused(r"Identity: an attention gives one score a token, \(1, 3\), not \(1, 3, 2\)"):
-        trace(model, one_text(2, 4, 3))
+        trace(model, plain.one_text(2, 4, 3))
