@@ -36,9 +36,8 @@ def test_differences_are_taken_within_seeds():
 
 
 def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
-    scores = made_up().assign(
-        base_seed=lambda rows: np.where(rows["source"] == "adversary", 10, rows["seed"])
-    )
+    scores = made_up()
+    scores.loc[scores["source"] == "adversary", "base_seed"] = 10
     scores.loc[scores["source"].isin(["uniform", "trained"]), "base_seed"] = -1
     found, before = (guides.differences(rows).set_index("contrast") for rows in (scores, made_up()))
     row = found.loc["adversary − uniform"]

@@ -13,10 +13,6 @@ from attn_core.tracing import trace_items as trace
 LENGTHS = [[3, 1, 4], [2], [1], [5, 9, 2, 6, 5], [1, 1], [8, 7, 3, 2], [20], [4, 4]]
 
 
-def is_han(name):
-    return name.startswith("han")
-
-
 def run_model(model, documents):
     texts = flat(documents, model.sentence is not None, "these")
     with torch.no_grad():

@@ -54,16 +54,15 @@ def test_the_majority_of_the_cues_is_the_label(options):
 
 
 def test_more_training_leaves_the_test_set():
-    one = encode("planted", **SMALL)
-    assert one.fingerprint != encode("planted", **SMALL, seed=1).fingerprint
-    more = encode("planted", **{**SMALL, "n_train": 90})
+    one, more, other = (encode("planted", **SMALL | knob) for knob in ({}, {"n_train": 90}, {"seed": 1}))
+    assert one.fingerprint != other.fingerprint
     assert np.array_equal(one.splits["test"].doc_ids, more.splits["test"].doc_ids)
     for (tokens, label), (others, same) in zip(texts(one, "dev"), texts(more, "dev"), strict=True):
         # Words that only one of the two training sets shows are <unk> in the other.
         assert label == same
         assert all(a == b or "<unk>" in (a, b) for a, b in zip(tokens, others, strict=True))
-    rows = np.concatenate([d.doc_ids for d in one.splits.values()])
-    assert len(set(rows.tolist())) == sum(SMALL.values())
+    rows = np.concatenate([documents.doc_ids for documents in one.splits.values()])
+    assert len(np.unique(rows)) == sum(SMALL.values())
 
 
 PINNED = "f86147e32f2503eacea7ad52ea832875cb5f0dab49dad954f89dc9cae0939f38"
