@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import one
+from plain_network import one_text
 from scipy.special import expit
 
 from attn_core.documents import Documents
@@ -48,14 +49,6 @@ TRAIN = Documents(
 """Two texts between start (2) and end (3): word 4 stands in the positive one, 6 in the negative, 5 in both."""
 
 
-COUNTS = controls.word_counts(TRAIN, 8)
-
-
-def test_naive_bayes_by_hand():
-    scores = controls.naive_bayes(COUNTS, TRAIN.labels)
-    assert scores[[4, 5, 6]] == pytest.approx([np.log(2), 0, -np.log(2)])
-
-
 def test_naive_bayes_smooths_over_the_vocabulary():
     """Word 6 is one of four words of class 1 and none of two of class 0; each of eight ids counts one more."""
     counts = controls.word_counts(replace(TRAIN, labels=np.array([1, 1])), 8)[[0, 1, 0]]
@@ -65,14 +58,14 @@ def test_naive_bayes_smooths_over_the_vocabulary():
 
 def test_words_are_rarer_the_fewer_texts_hold_them():
     """In one of two texts, in both, in none."""
-    assert controls.rarity(COUNTS)[[4, 5, 7]] == pytest.approx(1 + np.log([3 / 2, 3 / 3, 3 / 1]))
+    found = controls.rarity(controls.word_counts(TRAIN, 8))
+    assert found[[4, 5, 7]] == pytest.approx(1 + np.log([3 / 2, 3 / 3, 3 / 1]))
 
 
 def test_lists_name_the_word_whose_deletion_moves_most():
     """Text "5 4": deleting 4 moves p by .3, 5 by .1; naive Bayes takes 4, attention takes 5."""
     traces = one([0.9, 0.1], [0.5, 1.0], leave_one_out=np.array([0.1, -0.3]))
-    test = Documents(np.array([2, 5, 4, 3], np.int32), np.array([0, 4]), np.array([1]), np.arange(1))
-    found = controls.of_lists(traces, TRAIN, test)
+    found = controls.of_lists(traces, TRAIN, one_text(2, 5, 4, 3))
     assert (found["top1_bayes"][0], found["top1_attention"][0]) == (1, 0)
     assert (found["change_bayes"][0], found["change_attention"][0]) == pytest.approx((0.3, 0.1))
     assert (found["change_best"][0], found["change_random"][0]) == pytest.approx((0.3, 0.2))
