@@ -1,7 +1,7 @@
 """Trained adversaries: the loss and its gradient, extreme attention, patience, and what divergence does."""
 
 import re
-from unittest.mock import MagicMock
+from types import SimpleNamespace
 
 import numpy as np
 import plain_network as plain
@@ -15,7 +15,7 @@ from tiny_runs import TINY, tiny
 from attn_core.documents import batches
 from attn_core.errors import AttnError
 from attn_core.tracing import at_positions, forward, inputs, trace
-from attn_core.training import BatchLoss, imitate, without_denormals
+from attn_core.training import BatchLoss, descend, imitate, without_denormals
 from attn_core.training.jain import adam, positive_weight
 from attn_lab.data import encode
 from attn_lab.data.vectors import vectors
@@ -74,11 +74,8 @@ def test_extreme_attention_gives_no_nan(scale):
         assert theirs.attention.astype(np.float32).min() == 0.0, "what is tested here does not happen"
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, amsgrad=True)
     for _ in range(3):
-        loss, _ = imitate.losses(model, documents, np.arange(5), targets, 5.0, 0.01)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        assert loss.isfinite()
+        loss = imitate.losses(model, documents, np.arange(5), targets, 5.0, 0.01)
+        assert descend(optimiser, loss).isfinite()
     assert all(weight.isfinite().all() for weight in model.parameters())
 
 
@@ -137,24 +134,22 @@ def test_the_loop_on_the_page_trains_as_the_package_does(data):
     recipe.train(model, data.splits, seed=3, target=target)
 
     targets = imitate.Targets(target["train"])
-    base = MagicMock(p=torch.as_tensor(targets.p))
-    base.log_attention.__getitem__.side_effect = lambda rows: torch.as_tensor(
-        at_positions(targets.log_attention, documents, rows)
-    )
+    rows = np.arange(len(documents))
+    every = inputs(ours, documents, rows)
+    log_attention = at_positions(targets.log_attention, documents, rows)
     rng = np.random.default_rng(3)
     page = (ROOT / "notebooks" / "wiegreffe" / "04-adversaries.md").read_text()
     names = {
         "range": lambda epochs: [0, 1],
         "batches": lambda split: batches(split, recipe.batch, rng),
         "train": documents,
-        "adversary": lambda rows: imitate.attend(ours, **inputs(ours, documents, rows)),
-        "base": base,
+        "adversary": lambda rows: (part[rows] for part in imitate.attend(ours, **every)),
+        "base": SimpleNamespace(p=torch.tensor(targets.p), log_attention=torch.tensor(log_attention)),
         "lam": 0.01,
         "class_weight": np.where(documents.labels == 1, positive_weight(documents), 1.0),
         "optimiser": adam(ours, recipe.learning_rate, 0.0),
     }
     exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
-    rows = np.arange(len(documents))
     losses = [imitate.losses(net, documents, rows, targets, 1.0, 0.01)[1].item() for net in (model, ours)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-6 * len(documents))
     for theirs, mine in zip(model.parameters(), ours.parameters(), strict=True):

@@ -80,9 +80,13 @@ def test_a_run_has_its_own_recipe_and_a_key_without_vectors_or_folder(monkeypatc
     assert Run("sst", "minilm", layer=3, base=run).key != Run("sst", "minilm", layer=3).key
 
 
-def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
+@pytest.fixture
+def trained(data):
     torch.manual_seed(RUN.seed)
-    trained = families.fit(RUN, data, None, False)
+    return families.fit(RUN, data, None, False)
+
+
+def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data, trained):
     assert trained.history[-1]["loss"] < trained.history[0]["loss"]
     weights, test = trained.weights["dev"], data.splits["test"]
     traces = families.read_tuned(RUN, weights, data, False)
@@ -95,9 +99,8 @@ def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
     assert set(changed) == set(families.deleted(test, "sst"))
 
 
-def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data):
-    torch.manual_seed(RUN.seed)
-    base = families.fit(RUN, data, None, False).weights["dev"]
+def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data, trained):
+    base = trained.weights["dev"]
     for layer in (0, 2):
         run = Run("sst", "minilm_random", seed=10, layer=layer, base=RUN, epochs=1)
         arrays = families.fit(run, data, None, False, base).weights["dev"]

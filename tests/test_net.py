@@ -125,7 +125,7 @@ def sizes(fields: dict) -> pd.Series:
         name: array for name, array in trained.weights[run.selection].items() if "in_proj_bias" not in name
     }
     if isinstance(traces, pd.DataFrame):
-        arrays |= {name: traces[name] for name in ("p", "flips_zero")}
+        arrays |= dict(traces[["p", "flips_zero"]])
     else:
         arrays |= traces.present(
             "score", "contribution", "gradient", "leave_one_out", "gradient_norm", "query"
