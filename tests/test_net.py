@@ -159,7 +159,6 @@ RULES = [
         MINILM | {"layer": 2, "base": MINILM | {"encoder": "minilm_random"}},
     ),
     ("a trained encoder of the same kind", MINILM | {"layer": 2, "base": MINILM | {"layer": 2}}),
-    ("base goes with guide, divergence or layer", MINILM | {"base": MINILM}),
     ("hide goes with planted texts", PLANTED | {"corpus": "sst", "hide": 1.0}),
     ("an attention that is learned", PLANTED | {"hide": 1.0, "attention": "uniform"}),
     ("and not with tie", {"corpus": "planted", "hide": 1.0, "tie": 1.0}),

@@ -150,26 +150,29 @@ def test_documents_of_one_word_and_of_three_thousand(name):
     assert np.array_equal(np.isnan(traces.leave_one_out), np.isin(traces.owner, passed_over))
 
 
-@pytest.mark.parametrize("sizes", [[3, 1, 3], [3, 1, 5], [8, 1, -1]])
-def test_sentences_that_do_not_add_up_are_refused(sizes):
-    documents = plain.documents([[2], [3, 1, 4]])
-    wrong = replace(documents, sentence_lengths=np.array([2, *sizes]))
-    with refused("planted test: sentence_lengths must count every word"):
-        flat(wrong, True, "planted test")
-    assert len(flat(wrong, False, "planted test")) == 2, "a FLAN reads no sentences"
+CUT = plain.documents([[2], [3, 1, 4]])
+UNCUT = replace(CUT, sentence_lengths=None, sentence_offsets=None)
+WRONG = [replace(CUT, sentence_lengths=np.array([2, *sizes])) for sizes in ([3, 1, 3], [3, 1, 5], [8, 1, -1])]
+UNREADABLE = [
+    *((documents, "^sst test: sentence_lengths must count every word") for documents in WRONG),
+    (UNCUT, "^sst test is not cut into sentences, which a HAN attends to"),
+    (CUT.take([]), "^sst test holds no documents"),
+    (plain.documents([[2], [0], [3]]), "document 101 has no words"),
+]
 
 
-def test_what_cannot_be_read_is_one_clear_line():
-    documents = plain.documents([[2], [3]])
-    uncut = replace(documents, sentence_lengths=None, sentence_offsets=None)
-    assert flat(uncut, False, "sst test").sentence_lengths is None
-    for texts, sentences, told in (
-        (uncut, True, "^sst test is not cut into sentences, which a HAN attends to"),
-        (documents.take([]), True, "sst test holds no documents"),
-        (plain.documents([[2], [0], [3]]), False, "document 101 has no words"),
-    ):
-        with refused(told):
-            flat(texts, sentences, "sst test")
+@pytest.mark.parametrize(("documents", "told"), UNREADABLE)
+def test_what_cannot_be_read_is_one_clear_line(documents, told):
+    with refused(told):
+        flat(documents, True, "sst test")
+
+
+@pytest.mark.parametrize("documents", [UNCUT, *WRONG])
+def test_a_flan_reads_no_sentences(documents):
+    assert flat(documents, False, "sst test").sentence_lengths is None
+
+
+def test_word_vectors_that_are_not_finite_are_refused():
     with refused("word vectors, must be finite"):
         build("han_rnn", np.full((5, 3), np.inf), 2)
 
