@@ -1,11 +1,9 @@
-"""Plain twins: the experiments as loops over documents and tokens, as one would write them first.
-
-Tests hold the fast forms to these, benchmarks time against them.
-"""
+"""Plain twins: the experiments as loops over documents and tokens, as one would write them first."""
 
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import logit, rel_entr, softmax
 from scipy.stats import kendalltau
 
 
@@ -18,64 +16,39 @@ def documents(traces):
 
 def output(logits):
     """Probabilities from logits (K,): [1 - p, p] for one logit."""
-    logits = np.concatenate([[0.0], logits]) if len(logits) == 1 else logits
-    weight = np.exp(logits - logits.max())
-    return weight / weight.sum()
+    return softmax([0.0, *logits] if len(logits) == 1 else logits)
 
 
 def output_under(traces, row, attention):
     """Output probabilities of document `row` under weights (n,); text pairs and classifiers."""
-    context = attention @ traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(
-        np.float64
-    )
+    tokens = slice(*traces.offsets[row : row + 2])
+    context = attention @ traces.contribution[tokens].astype(np.float64)
     if traces.readout is None:
         return output(traces.bias.astype(np.float64) + context)
     hidden = np.tanh(traces.query[row].astype(np.float64) + context)
     logits = traces.readout.astype(np.float64) @ hidden + traces.bias
-    if traces.allowed is None:
-        return output(logits)
+    possible = ... if traces.allowed is None else traces.allowed[row]
     answers = np.zeros(len(logits))
-    answers[traces.allowed[row]] = output(logits[traces.allowed[row]])
+    answers[possible] = output(logits[possible])
     return answers
 
 
+def moved(traces, row, weights):
+    """(k,) by how much weights (k, n) move the output of document `row`: half the L1 distance."""
+    own = traces.attention[traces.offsets[row] : traces.offsets[row + 1]]
+    outputs = [output_under(traces, row, attention) for attention in (own, *weights)]
+    return 0.5 * np.abs(np.subtract(outputs[1:], outputs[0])).sum(axis=1)
+
+
 def jsd(a, b):
-    """Jensen-Shannon divergence of two distributions, term by term."""
-    total = 0.0
-    for x, y in zip(a, b, strict=True):
-        mean = (x + y) / 2
-        total += 0.5 * (x * np.log(x / mean) if x > 0 else 0.0)
-        total += 0.5 * (y * np.log(y / mean) if y > 0 else 0.0)
-    return total
-
-
-def median_change(traces, draws):
-    """Median change of output over permutations draws (count, T), a loop over documents and permutations."""
-    median = np.empty(len(traces))
-    for row, tokens, attention, _ in documents(traces):
-        original = output_under(traces, row, attention)
-        changes = [
-            0.5 * np.abs(output_under(traces, row, attention[order]) - original).sum()
-            for order in draws[:, tokens]
-        ]
-        median[row] = np.median(changes)
-    return median
+    """Jensen-Shannon divergence of distributions (..., n)."""
+    mean = (np.asarray(a) + b) / 2
+    return (rel_entr(a, mean) + rel_entr(b, mean)).sum(axis=-1) / 2
 
 
 def kendall(x, y, offsets):
     """tau (D,), p (D,) of documents laid end to end, SciPy's one by one; NaN where a vector is constant or NaN."""
-    tau, p = np.full((2, len(offsets) - 1), np.nan)
-    for row, (start, stop) in enumerate(pairwise(offsets)):
-        if np.ptp(x[start:stop]) > 0 and np.ptp(y[start:stop]) > 0:
-            tau[row], p[row] = kendalltau(x[start:stop], y[start:stop])
-    return tau, p
-
-
-def logit(p):
-    """ln(p / (1 - p)), infinite at 0 and 1."""
-    if p <= 0:
-        return -np.inf
-    return np.inf if p >= 1 else np.log(p / (1 - p))
+    return np.transpose([kendalltau(x[start:stop], y[start:stop]) for start, stop in pairwise(offsets)])
 
 
 def exact(traces, epsilon):
@@ -85,19 +58,15 @@ def exact(traces, epsilon):
         s, bias = contribution[:, 0], float(traces.bias[0])
         z = (attention * s).sum()
         p = 1 / (1 + np.exp(-z - bias))
-        low, high = (z, z) if epsilon == 0 else (logit(p - epsilon) - bias, logit(p + epsilon) - bias)
+        bounds = logit(np.clip([p - epsilon, p + epsilon], 0, 1)) - bias if epsilon else [z, z]
         slack = 1e-12 * (1 + np.abs(s).max())
-        low, high = min(low, z) - slack, max(high, z) + slack
-        n, values = len(s), []
-        for i in range(n):
-            if low <= s[i] <= high:
-                values.append(jsd(np.eye(n)[i], attention))
-            for j in range(n):
-                for bound in (low, high):
-                    if np.isfinite(bound) and s[i] < bound < s[j]:
-                        vertex = np.zeros(n)
-                        vertex[i] = (s[j] - bound) / (s[j] - s[i])
-                        vertex[j] = 1 - vertex[i]
-                        values.append(jsd(vertex, attention))
-        best[row] = max(values)
+        low, high = min(bounds[0], z) - slack, max(bounds[1], z) + slack
+        alone = np.eye(len(s))
+        vertices = [*alone[(low <= s) & (s <= high)]]
+        for bound in (low, high):
+            for i in np.flatnonzero(s < bound):
+                for j in np.flatnonzero(s > bound):
+                    w = (s[j] - bound) / (s[j] - s[i])
+                    vertices.append(w * alone[i] + (1 - w) * alone[j])
+        best[row] = jsd(vertices, attention).max()
     return best

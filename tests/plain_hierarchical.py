@@ -1,55 +1,43 @@
 """The six models of Serrano & Smith one document at a time, by torch's own kernels, autograd, naive deletion and
 erasure; and small random documents and models to hold the package's forms against them."""
 
+from dataclasses import replace
+
 import numpy as np
+import plain_network
 import torch
+from plain_network import random_documents
 
 from attn_core.documents import Documents
-from attn_core.models.hierarchical import build
+from attn_core.models.hierarchical import Hierarchical, build
 
 SIX = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
 
 
-def documents(sentence_lengths, vocabulary=30, seed=0, labels=None) -> Documents:
-    """Random documents; sentence_lengths: one list of sentence lengths per document. Words are 4 and above."""
-    rng = np.random.default_rng(seed)
-    texts = [[2, *rng.integers(4, vocabulary, sum(lengths)), 3] for lengths in sentence_lengths]
-    count = len(sentence_lengths)
-    return Documents(
-        ids=np.concatenate(texts).astype(np.int32),
-        offsets=np.concatenate([[0], np.cumsum([len(text) for text in texts])]),
-        labels=rng.integers(0, 3, count) if labels is None else np.asarray(labels),
-        doc_ids=100 + np.arange(count),
+def documents(sentence_lengths, vocabulary=30) -> Documents:
+    """Random documents; sentence_lengths: one list of sentence lengths per document."""
+    return replace(
+        random_documents([sum(lengths) for lengths in sentence_lengths], vocabulary),
         sentence_lengths=np.concatenate(sentence_lengths).astype(np.int64),
-        sentence_offsets=np.concatenate([[0], np.cumsum([len(lengths) for lengths in sentence_lengths])]),
+        sentence_offsets=np.cumsum([0, *map(len, sentence_lengths)]),
     )
 
 
-def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, dropout=(0.0, 0.0, 0.0)):
-    """A model with weights large enough to matter, in evaluation mode."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        vectors = torch.randn(vocabulary, width).numpy()
-        vectors[0] = 0
-        model = build(name, vectors, outputs, hidden, dropout).eval()
-        with torch.no_grad():
-            for parameter in model.parameters():
-                if parameter is not model.embedding.weight:
-                    parameter.normal_(std=0.7)
-    return model
+def random_model(name, dropout=(0.0, 0.0, 0.0)) -> Hierarchical:
+    """A small model of three classes with weights large enough to matter, in evaluation mode."""
+
+    def make(name, _, vectors, outputs):
+        return build(name, vectors, outputs, 4, dropout)
+
+    return plain_network.random_model(name, None, 30, 3, width=6, make=make)
 
 
 def items(model, made, row):
     """A document as the list of what its model attends to: for a HAN word ids per sentence, for a FLAN single ids."""
-    words = made.ids[made.offsets[row] + 1 : made.offsets[row + 1] - 1].tolist()
-    if model.sentence is None:
-        return [[word] for word in words]
+    words = made.ids[made.offsets[row] + 1 : made.offsets[row + 1] - 1]
     lengths = made.sentence_lengths[made.sentence_offsets[row] : made.sentence_offsets[row + 1]]
-    found = []
-    for length in lengths:
-        found.append(words[:length])
-        words = words[length:]
-    return found
+    ends = np.arange(1, len(words)) if model.sentence is None else np.cumsum(lengths)[:-1]
+    return np.split(words, ends)
 
 
 def states(layer, x):
@@ -81,13 +69,16 @@ def document_states(model, embedded):
 
 def embed(model, document):
     """Word vectors of each item, (words, E), detached."""
-    return [model.embedding.weight[torch.tensor(item)].detach() for item in document]
+    return [model.embedding.weight[item].detach() for item in document]
 
 
-def logits(model, document):
-    """(K,) of one document."""
+def logits(model, document, gone=()):
+    """(K,) of one document, with the weights of the items `gone` set to zero and the rest renormalised; of none left
+    the bias."""
     h = document_states(model, embed(model, document))
-    return model.decoder(weights(model.document, h) @ h)
+    a = weights(model.document, h)
+    a = a * torch.tensor([item not in gone for item in range(len(a))])
+    return model.decoder(a / a.sum().clamp(min=1e-30) @ h)
 
 
 def gradient(model, document):
@@ -103,22 +94,7 @@ def leave_one_out(model, document):
     """(items,) change of the predicted class's p when an item is deleted and all is run again; NaN for one item."""
     if len(document) == 1:
         return np.array([np.nan])
+    shorter = [document[:i] + document[i + 1 :] for i in range(len(document))]
     with torch.no_grad():
-        whole = torch.softmax(logits(model, document), 0)
-        y = int(whole.argmax())
-        changes = []
-        for i in range(len(document)):
-            without = torch.softmax(logits(model, document[:i] + document[i + 1 :]), 0)
-            changes.append(float(without[y] - whole[y]))
-    return np.array(changes)
-
-
-def erased(model, document, gone):
-    """(K,) logits with the weights of the items `gone` set to zero and the rest renormalised; of none left the bias."""
-    with torch.no_grad():
-        h = document_states(model, embed(model, document))
-        a = weights(model.document, h)
-        a[list(gone)] = 0.0
-        if float(a.sum()) > 0:
-            a = a / a.sum()
-        return model.decoder(a @ h).numpy()
+        whole, *without = (torch.softmax(logits(model, text), 0) for text in (document, *shorter))
+    return np.array([float((p - whole)[whole.argmax()]) for p in without])

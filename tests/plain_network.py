@@ -2,6 +2,8 @@
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from torch import nn
 
 from attn_core.documents import Documents
 from attn_core.models import paired
@@ -20,6 +22,11 @@ def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Doc
     ids = rng.choice(words, offsets[-1], p=share / share.sum()).astype(np.int32)
     ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
     return Documents(ids, offsets, rng.integers(0, 2, len(lengths)), np.arange(len(lengths)) + 100)
+
+
+def one_text(*ids: int) -> Documents:
+    """A text by itself; ids: those of start and end included."""
+    return Documents(np.array(ids, np.int32), np.array([0, len(ids)]), np.zeros(1, np.int64), np.array([7]))
 
 
 def random_pairs(
@@ -75,18 +82,15 @@ def random_paired(
     return random_model(encoder, attention, vocabulary, outputs, width, paired.build, **sizes).double()
 
 
-def window_model() -> Classifier:
-    """A CNN of one filter per width, all zero but (1, 10, 100); vectors: start 4, end 5, word 4 is 1, word 5 is 2."""
-    model = build("cnn", "uniform", np.array([[0], [0], [4], [5], [1], [2]], np.float32), hidden=1)
+def filled(module: nn.Module, numbers: dict) -> nn.Module:
+    """The module with numbers, or one for all, in the place of the parameters named."""
     with torch.no_grad():
-        for convolution in model.encoder.convolutions:
-            convolution.weight.zero_()
-            convolution.bias.zero_()
-        model.encoder.convolutions[1].weight.copy_(torch.tensor([[[1.0, 10.0, 100.0]]]))
-    return model
+        for name, values in numbers.items():
+            module.get_parameter(name).copy_(torch.tensor(values))
+    return module
 
 
-def tensors(ids: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+def tensors(ids: ArrayLike) -> tuple[torch.Tensor, torch.Tensor]:
     """A text as a batch of one: ids (1, L), lengths (1,)."""
     return torch.as_tensor(ids, dtype=torch.long)[None], torch.tensor([len(ids)])
 

@@ -2,25 +2,28 @@
 
 from dataclasses import replace
 from itertools import product
+from math import nan
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import one, refused, toy_pairs, toy_traces
+from scipy.special import expit
 
-from attn_core.experiments import draws as random
 from attn_core.experiments.removal import (
     NEVER,
+    RANKINGS,
     attention_gradient,
     by_class,
     ranking_values,
     removals,
 )
-from attn_core.experiments.single import single
+from attn_core.experiments.single import CHOICES, RULES, other_item, single, two_by_two
+from attn_core.experiments.tables import described
 from attn_core.measures import jsd
-from attn_core.traces import Traces, attending_only, decisions, probabilities
+from attn_core.traces import attending_only, decisions, probabilities
 from attn_lab.more.beside import curve
-from attn_lab.more.erasure import RANKINGS, document_table, summary_table
+from attn_lab.more.erasure import derived, dispersion, document_table, summary_table
 
 LENGTHS = (1, 2, 3, 4, 5, 5, 8, 13, 2, 7, 9)
 CLASSES = (1, 2, 3, 5)
@@ -44,40 +47,14 @@ def every_toy():
             )  # the zero vector, and none at all, decide more often
 
 
-def by_hand() -> Traces:
-    """Weights 1/2, 1/4, 1/4, one logit, contributions 4, -1, -2, bias 1/2: logit 1.75; without the first -1."""
-    return one([0.5, 0.25, 0.25], [4.0, -1.0, -2.0], 0.5, gradient=np.ones(3))
-
-
-def seed_of(purpose, numbers, wanted):
-    """The first seed whose random numbers of the document are as wanted."""
-    drawn = (
-        random.uniforms(seed, purpose, np.zeros(1, int), np.array([0, numbers]))[0] for seed in range(99)
-    )
-    return next(seed for seed, uniform in enumerate(drawn) if wanted(uniform))
-
-
-def test_by_hand():
-    row = removals(by_hand(), seed_of("removal", 3, lambda u: u[0] < u[1] < u[2])).iloc[0]
-    # the last item first: logits 0.5 + (2 - 0.25) / 0.75, then 0.5 + 4, then the bias, all positive
-    assert (row["removed_random"], row["removed_attention"], row["removed_optimum"]) == (NEVER, 1, 1)
-    assert row["mass_attention"] == pytest.approx(0.5, abs=1e-7)
-    assert np.isnan(row["mass_random"])
-    assert not row["zero_random"]
-    assert not row["zero_attention"]
-    p = 1 / (1 + np.exp([-1.75, 1.0]))
-    steps = curve(by_hand(), 0, "attention")
-    assert steps["position"].tolist() == [-1, 0, 1, 2]
-    assert steps["label"].tolist() == [1, 0, 0, 1]
-    np.testing.assert_allclose(steps["p"][:2], p, atol=1e-7)
-    np.testing.assert_allclose(steps["mass"], [0, 0.5, 0.75, 1], atol=1e-7)
-    one = single(by_hand(), seed_of("erased item", 1, lambda u: u[0] < 0.5)).iloc[0]
-    other = 1 / (1 + np.exp(-(0.5 + 1.5 / 0.75)))  # r is the second item
-    own, top, second = (np.array([q, 1 - q]) for q in (*p, other))
-    assert one["delta_js rule=described"] == pytest.approx(jsd(own, top) - jsd(own, second), abs=1e-7)
-    assert one["delta_alpha rule=described"] == pytest.approx(0.25, abs=1e-7)
-    assert one["flips_attention"]
-    assert not one["flips_r_attention rule=described"]
+def test_single_erasures_by_hand():
+    """Weights 1/2, 1/4, 1/4, one logit, contributions 4, -1, -1, bias 1/2: logit 2; without the first -1/2."""
+    row = single(one([0.5, 0.25, 0.25], [4.0, -1.0, -1.0], 0.5, gradient=np.ones(3))).iloc[0]
+    own, top, second = (np.array([expit(logit), expit(-logit)]) for logit in (2, -0.5, 0.5 + 1.75 / 0.75))
+    assert row["delta_js rule=described"] == pytest.approx(jsd(own, top) - jsd(own, second), abs=1e-7)
+    assert row["delta_alpha rule=described"] == pytest.approx(0.25, abs=1e-7)
+    assert row["flips_attention"]
+    assert not row["flips_r_attention rule=described"]
 
 
 def test_removals_equal_one_forward_per_removal():
@@ -86,12 +63,11 @@ def test_removals_equal_one_forward_per_removal():
         for row in range(len(traces)):
             for name in RANKINGS[:-1]:
                 steps = curve(traces, row, name)
-                flips = np.flatnonzero(steps["label"] != steps["label"][0])
-                first = flips[0] if len(flips) else NEVER
+                flipped = steps[steps["label"] != steps["label"][0]]
+                first, mass = flipped[["removed", "mass"]].iloc[0] if len(flipped) else (NEVER, nan)
                 assert table[f"removed_{name}"][row] == first
-                if len(flips):
-                    assert table[f"mass_{name}"][row] == pytest.approx(steps["mass"][first], abs=1e-12)
-                    assert table[f"zero_{name}"][row] == (steps["mass"][first] > 1 - 1e-12)
+                assert table[f"mass_{name}"][row] == pytest.approx(mass, abs=1e-12, nan_ok=True)
+                assert table[f"zero_{name}"][row] == (mass > 1 - 1e-12)
 
 
 @pytest.mark.parametrize("classes", CLASSES)
@@ -126,23 +102,16 @@ def test_smallest_flip_set_equals_all_subsets():
             texts = traces.take([row] * len(kept))
             weights = attending_only(texts, kept.ravel())
             flips = decisions(texts.logits_under(weights)) != texts.predicted
-            left = np.add.reduceat(weights, texts.offsets[:-1]) > 0
-            removed, zero = table.loc[row, ["removed_optimum", "zero_optimum"]]
-            gone = (~kept).sum(1)
-            smallest = gone[flips & left].min(initial=99)
-            assert (99 if removed == NEVER or zero else removed) == smallest
-            if smallest == 99:
-                assert (99 if removed == NEVER else removed) == gone[flips].min(initial=99)
+            zero = np.add.reduceat(weights, texts.offsets[:-1]) == 0
+            sets = zip(zero[flips], (~kept).sum(1)[flips], strict=True)  # some item left comes first
+            found = tuple(table.loc[row, ["zero_optimum", "removed_optimum"]])
+            assert found == min(sets, default=(False, NEVER))
 
 
 @pytest.mark.parametrize(("decided", "smallest"), [(0, NEVER), (1, 1)])
 def test_of_equal_logits_the_first_class_counts(decided, smallest):
     """Two items of equal weight, of which one speaks for one of two classes: without it the logits are equal."""
-    contribution = np.zeros((2, 2))
-    contribution[0, decided] = 2.0
-    traces = replace(
-        toy_traces((2,), classes=2), score=np.zeros(2), contribution=contribution, bias=np.zeros(2)
-    )
+    traces = one([0.5, 0.5], np.outer([2, 0], np.eye(2)[decided]))
     assert removals(traces, rankings=("optimum",))["removed_optimum"].tolist() == [smallest]
 
 
@@ -166,8 +135,92 @@ def test_one_logit_is_two_classes():
     """A flip of a one-logit model is a change of sign."""
     traces = toy_traces((2, 5, 9, 13, 4))
     two = by_class(traces)
-    assert (two.contribution[:, 0] == 0).all()
-    assert (two.contribution[:, 1:] == traces.contribution).all()
     pd.testing.assert_frame_equal(removals(traces), removals(two))
     shifted = replace(two, contribution=two.contribution + 4, bias=two.bias - 1)  # a constant for all classes
     assert (removals(shifted).filter(like="removed_") == removals(two).filter(like="removed_")).all(axis=None)
+
+
+# Single erasures, dispersion, and the tables that the archive keeps
+
+
+def test_an_item_flips_alone_where_it_is_the_first_that_is_removed():
+    """And r, where it is that very item."""
+    for traces in every_toy():
+        table, removed = single(traces), removals(traces, rankings=CHOICES)
+        for choice in CHOICES:
+            flips = table[f"flips_{choice}"]
+            np.testing.assert_array_equal(flips, (traces.lengths > 1) & (removed[f"removed_{choice}"] == 1))
+        same = table["same rule=coded"]
+        assert (table["flips_r_attention rule=coded"][same] == table["flips_attention"][same]).all()
+        assert (table["delta_js rule=coded"][same] == 0).all()
+        assert not table["same rule=described"].any()
+
+
+def test_the_other_item_by_both_rules():
+    """Acceptance test: as coded r is i* with chance 1 / (n - 1) unless i* is the first item; as described never."""
+    draws = 200_000
+    uniform = np.random.default_rng(0).random(draws)
+    for n in (2, 3, 5, 9):
+        for top in range(n):
+            coded, described = (
+                other_item(np.full(draws, top), np.full(draws, n), uniform, rule) for rule in RULES
+            )
+            assert set(coded) == set(range(1, n))
+            assert set(described) == set(range(n)) - {top}
+            for r in (coded, described):
+                counts = np.unique(r, return_counts=True)[1]
+                np.testing.assert_allclose(counts / draws, 1 / (n - 1), atol=0.006)
+
+
+def test_two_by_two_sums_to_100_over_documents_of_several_items():
+    """Acceptance test, by hand as well."""
+    table = single(toy_traces([4] * 60, classes=3))
+    for choice, rule in product(CHOICES, RULES):
+        assert sum(two_by_two(table, choice, rule).values()) == pytest.approx(100 + 60)
+    flags = pd.DataFrame({"flips_product": [1, 1, 0, 0], "flips_r_product rule=coded": [1, 0, 1, 0]})
+    cells = dict.fromkeys(("both", "only_top", "only_random", "neither"), 25)
+    assert two_by_two(flags, "product", "coded") == cells | {"n": 4}
+
+
+def test_dispersion_by_hand():
+    """Weights 3/4 and 1/4 on contributions 1 and 3: 1 - 1.5² / 3; evenly 1 - 2² / 5. What all classes get is no
+    difference: of (1, -1, 0) + 8 and (0, 1, -1) + 5 it is 1 - 7/16; evenly 1 - 1/4. One item has none."""
+    for contribution, expected in (([1.0, 3], (0.25, 0.2)), ([[9.0, 7, 8], [5, 6, 4]], (0.5625, 0.75))):
+        found = dispersion(one([0.75, 0.25], contribution)).iloc[0]
+        assert (found["dispersion_weighted"], found["dispersion"]) == pytest.approx(expected)
+    assert dispersion(toy_traces((1,)))["dispersion"].isna().all()
+
+
+def test_derived_by_hand():
+    """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
+    zero, mass = [True, False, False, True, False], [1, 0.5, 0.5, 1, nan]
+    columns = {"n": [1, 4, 4, 2, 4]}
+    for name in RANKINGS:
+        columns |= {f"removed_{name}": [1, 2, 2, 2, -1], f"zero_{name}": zero, f"mass_{name}": mass}
+    columns["removed_random"], columns["zero_random"] = [1, 4, 3, 2, -1], [True, True, False, True, False]
+    columns["removed_attention"] = [1, 3, 2, 2, -1]
+    columns["removed_gradient"] = [1, 2, -1, 2, -1]
+    columns["removed_optimum"] = [1, 2, 1, 2, -1]
+    expected = {
+        "fraction_attention": [nan, 0.75, 0.5, 1, nan],
+        "regret_fraction_attention": [nan, 0.25, 0.25, 0, nan],
+        "equals_gradient": [nan, 1, 0, 1, nan],
+        "gradient_first": [nan, 1, 0, 0, 0],
+        "common": [False, True, False, True, False],
+    }
+    kept = {
+        "fraction_attention": [nan, 0.75, 0.5, nan, nan],
+        "fraction_random": [nan, nan, 0.75, nan, nan],
+        "mass_attention": [nan, 0.5, 0.5, nan, nan],
+        "common": [False] * 5,
+    }
+    for item_left, by_hand in ((False, expected), (True, kept)):
+        found = derived(pd.DataFrame(columns), item_left)
+        pd.testing.assert_frame_equal(found[[*by_hand]], pd.DataFrame(by_hand), check_dtype=False)
+
+
+def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
+    values = np.array([0.0, 4, 5, 6, np.nan, 7, 8, 20])
+    names = ("q25", "median", "q75", "whisker_low", "whisker_high")
+    assert described(values, *names) == dict(zip(names, (4.5, 6, 7.5, 0, 8), strict=True))
+    assert described(values[:0], "mean") == {}

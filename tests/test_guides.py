@@ -10,42 +10,20 @@ from attn_book.corrected import p_of
 from attn_lab import over_seeds
 from attn_lab.runs.run import SEEDS
 
-LEVELS = {
-    "uniform": 0.80,
-    "trained": 0.81,
-    "own": 0.83,
-    "adversary": 0.60,
-    "permuted": 0.80,
-    "swapped": 0.82,
-    "untrained": 0.80,
-    "searched": 0.70,
-    "own, position": 0.60,
-    "own, rank": 0.667,
-    "uniform, position": 0.60,
-}
 
-
-AUC = {"own, position": 0.50, "own, rank": 0.50, "uniform, position": 0.50}
-
-
-def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, auc=None):
-    """Made-up F1 around a level per source, one number a seed, noise of its own for each source; AUC likewise."""
-    rng = np.random.default_rng(0)
-    rows = []
-    for source, level in (LEVELS | (levels or {})).items():
-        if level is not None:
-            noise = rng.normal(size=len(seeds))
-            noise = spread * (noise - noise.mean())
-            area = (AUC | (auc or {})).get(source, 0.9)
-            rows += [
-                (corpus, source, seed, seed, level + e, area + e)
-                for seed, e in zip(seeds, noise, strict=True)
-            ]
-    return pd.DataFrame(rows, columns=["corpus", "source", "seed", "base_seed", "f1", "auc"])
+def made_up():
+    """Scores of five seeds of each source, F1 around 0.8, of networks guided by adversaries around 0.6."""
+    rng, seeds = np.random.default_rng(0), SEEDS[:5]
+    tables = []
+    for source in guides.SOURCES:
+        scores = rng.normal([0.6 if source == "adversary" else 0.8, 0.9], 0.002, (5, 2))
+        scores = pd.DataFrame(scores, columns=["f1", "auc"])
+        tables.append(scores.assign(corpus="sst", source=source, seed=seeds, base_seed=seeds))
+    return pd.concat(tables, ignore_index=True)
 
 
 def test_differences_are_taken_within_seeds():
-    scores = scores_of()
+    scores = made_up()
     found = guides.differences(scores).set_index("contrast")
     runs = {source: part.set_index("seed") for source, part in scores.groupby("source")}
     for name, (first, second, score) in guides.CONTRASTS.items():
@@ -58,11 +36,10 @@ def test_differences_are_taken_within_seeds():
 
 
 def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
-    scores = scores_of().assign(
-        base_seed=lambda rows: np.where(rows["source"] == "adversary", 10, rows["seed"])
-    )
+    scores = made_up()
+    scores.loc[scores["source"] == "adversary", "base_seed"] = 10
     scores.loc[scores["source"].isin(["uniform", "trained"]), "base_seed"] = -1
-    found, before = (guides.differences(rows).set_index("contrast") for rows in (scores, scores_of()))
+    found, before = (guides.differences(rows).set_index("contrast") for rows in (scores, made_up()))
     row = found.loc["adversary − uniform"]
     assert (row["n_seeds"], row["n_guides"], row["lies"]) == (5, 1, "")
     assert np.isnan(row["holm"])

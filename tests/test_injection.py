@@ -47,7 +47,7 @@ STRINGS = [
 
 def pieces(text: str) -> list[str]:
     """Everything of a page that data enter, with this text in each."""
-    shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
+    shown = []
     with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
         read = {
             "w": [text],
@@ -78,7 +78,7 @@ def pieces(text: str) -> list[str]:
         tables.table([text], [[text]]),
         tables.fold(text, "").data,
         tables.rows({text: True}, [[text]]).data,
-        row[["token"]].to_html(),
+        pd.DataFrame({"token": [text]}).to_html(),
         page.PARTS.picker({}, {text: {text: text}}).partition("</script>")[2],
     ]
 

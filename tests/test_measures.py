@@ -1,17 +1,19 @@
 """Distances, Kendall's tau, classification scores and intervals against hand-worked numbers, SciPy and plain loops."""
 
-import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import plain
 import pytest
 import scipy.stats
+from conftest import one, toy_traces
+from scipy.spatial.distance import jensenshannon
 from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from attn_book.corrected import holm
-from attn_core.experiments.correlation import kendall_ragged
+from attn_core.experiments.correlation import correlation, kendall_ragged
 from attn_core.measures import (
     LN2,
     bootstrap_interval,
@@ -37,28 +39,25 @@ def test_partial_rank_correlation_is_the_textbooks():
     x = z + rng.normal(size=4_000)
     y = np.exp(z) + rng.normal(size=4_000)
     r = scipy.stats.spearmanr(np.stack([x, y, z], axis=1)).statistic
-    expected = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
+    xy, xz, yz = r[np.triu_indices(3, 1)]
+    expected = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
     assert partial_rank(x, y, z) == pytest.approx(expected)
     assert abs(expected) < 0.1
-    assert r[0, 1] > 0.3
-    assert partial_rank(x, y) == pytest.approx(r[0, 1])
+    assert partial_rank(x, y) == pytest.approx(xy)
     assert np.isnan(partial_rank(x, x**3, x))
 
 
-def test_jsd_by_hand():
-    assert jsd([1, 0], [0, 1]) == pytest.approx(LN2)
-    # mean (3/4, 1/4): (ln 4/3)/2 + ((ln 2/3)/2 + (ln 2)/2)/2
-    assert jsd([1, 0], [0.5, 0.5]) == pytest.approx(
-        0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3) + 0.25 * math.log(2)
-    )
-    assert jsd([0.2, 0.8], [0.2, 0.8]) == 0
-    assert jsd(np.eye(3), np.eye(3)[[1, 1, 1]]) == pytest.approx([LN2, 0, LN2])
+def test_jsd_is_scipys():
+    a, b = np.random.default_rng(0).dirichlet(np.ones(3), (2, 9))
+    a[0], b[0] = np.eye(3)[:2]
+    b[1] = a[1]
+    assert jsd(a, b) == pytest.approx(jensenshannon(a, b, axis=1) ** 2)
+    assert jsd(a, b)[:2] == pytest.approx([LN2, 0])
 
 
 def test_jsd_point_by_hand():
-    attention = np.array([0.1, 0.6, 0.3])
-    assert jsd_point(attention) == pytest.approx(jsd(np.eye(3), attention))
-    assert jsd_point(np.array([0.0, 1.0])) == pytest.approx([LN2, 0])
+    attention = np.array([0.1, 0.6, 0.3, 0])
+    assert jsd_point(attention) == pytest.approx(jsd(np.eye(4), attention))
 
 
 def equal_to_scipy(x, y, offsets):
@@ -68,6 +67,7 @@ def equal_to_scipy(x, y, offsets):
     np.testing.assert_allclose(p, expected_p, rtol=1e-12, atol=0)
 
 
+@pytest.mark.filterwarnings("ignore:One or more sample arguments is too small")
 @pytest.mark.parametrize("values", [2, 4, 30, 10_000_000])
 def test_kendall_equals_scipy(values):
     """Lengths 1 to 60, from constant vectors to none with ties; some NaN."""
@@ -82,17 +82,11 @@ def test_kendall_equals_scipy(values):
 
 def test_kendall_equals_scipy_where_long_vectors_have_exact_p():
     """At most one discordant (or concordant) pair: the exact rule also beyond 33 entries, and beyond 170."""
-    rows = []
     for n in (33, 34, 50, 170, 171, 172, 300):
-        for swap in (False, True):
-            y = np.arange(n, dtype=float)
-            if swap:
-                y[[3, 4]] = y[[4, 3]]
-            rows += [y, -y]
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    equal_to_scipy(
-        np.concatenate([np.arange(len(row), dtype=float) for row in rows]), np.concatenate(rows), offsets
-    )
+        x = np.arange(n, dtype=float)
+        y = x.copy()
+        y[[3, 4]] = 4, 3
+        equal_to_scipy(np.tile(x, 4), np.concatenate([x, -x, y, -y]), n * np.arange(5))
 
 
 def test_kendall_of_long_documents_stays_small_in_memory():
@@ -106,26 +100,66 @@ def test_kendall_of_long_documents_stays_small_in_memory():
     assert tau[1] == kendalltau(x[1], y[1]).statistic
 
 
-def test_classification_by_hand():
-    # predicted 0 0 1 1 (0.5 rounds to 0); one of class 0 wrong, one of class 1 wrong
-    scores = classification([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.6])
-    assert scores == pytest.approx({"accuracy": 0.5, "f1_0": 0.5, "f1_1": 0.5, "macro_f1": 0.5, "auc": 0.75})
-    alone = classification([1, 1], [0.9, 0.8])
-    assert alone["f1_0"] == 0
-    assert alone["f1_1"] == 1
-    assert "auc" not in alone
+def test_correlation_by_hand():
+    """Attention rises along the text, by weights too small for a float; |gradient| has one of six pairs out of order,
+    |leave-one-out| is reversed. At most one inversion of four has P (1 + 3) / 24, none 1 / 24."""
+    gradient, leave_one_out = np.array([[0.1, -0.3, 0.2, -0.4], [-0.4, 0.3, 0.2, -0.1]])
+    traces = one([0.1, 0.2, 0.3, 0.4], np.ones(4), gradient=gradient, leave_one_out=leave_one_out)
+    traces = replace(traces, score=np.array([-2000, -1500, -1000, 0], np.float32))
+    assert (traces.attention == 0).sum() == 3
+    row = correlation(traces).iloc[0]
+    assert row[["doc_id", "label", "predicted", "n"]].tolist() == [0, 0, 1, 4]
+    assert row["tau_attention_gradient"] == pytest.approx(4 / 6)
+    assert row["p_attention_gradient"] == pytest.approx(8 / 24)
+    assert row["tau_attention_loo"] == -1
+    assert row["p_attention_loo"] == pytest.approx(2 / 24)
+    assert row["tau_gradient_loo"] == pytest.approx(-4 / 6)
+    assert "tau_attention_norm" not in row
+    normed = replace(traces, gradient_norm=np.array([1, 2, 3, 4], np.float32))
+    row = correlation(normed).iloc[0]
+    assert row["tau_attention_norm"] == 1
+    assert row["tau_norm_loo"] == -1
 
 
-def test_classification_of_several_classes_by_hand():
-    # predicted 0 1 1 2 0: class 0 has precision 1/2 and recall 1, class 1 both 1, class 2 recall 1/2 and precision 1
-    outputs = np.eye(4)[[0, 1, 1, 2, 0]] * 0.6 + 0.1
-    scores = classification([0, 1, 1, 2, 2], outputs)
-    f1 = {"f1_0": 2 / 3, "f1_1": 1, "f1_2": 2 / 3, "f1_3": 0}
-    assert scores == pytest.approx(
-        {"accuracy": 0.8, "macro_f1": 7 / 9, **f1}
-    )  # a class without documents is out
-    p = np.array([0.2, 0.5, 0.9, 0.6])
-    assert classification([0, 1, 1, 0], np.stack([1 - p, p], axis=1)) == classification([0, 1, 1, 0], p)
+def test_constant_and_missing_importances():
+    still = replace(toy_traces((4, 4)), gradient=np.zeros(8, np.float32), leave_one_out=None)
+    assert correlation(still)["tau_attention_gradient"].isna().all()
+    assert {*correlation(still).filter(like="tau_")} == {"tau_attention_random", "tau_attention_gradient"}
+
+
+def test_random_scores_follow_the_seed_and_no_ranking():
+    traces = toy_traces([200] * 5)
+    first, second = (correlation(traces, seed)["tau_attention_random"] for seed in (0, 1))
+    assert (first != second).all()
+    assert first.abs().max() < 0.15
+
+
+BY_HAND = {
+    "0.5 rounds to 0": (
+        [0, 1, 1, 0],
+        [0.2, 0.5, 0.9, 0.6],  # predicted 0 0 1 1
+        {"accuracy": 0.5, "f1_0": 0.5, "f1_1": 0.5, "macro_f1": 0.5, "auc": 0.75},
+    ),
+    "one class has no AUC": (
+        [1, 1],
+        [0.9, 0.8],
+        {"accuracy": 1, "f1_0": 0, "f1_1": 1, "macro_f1": 0.5},
+    ),
+    "a class without documents is out": (
+        [0, 1, 1, 2, 2],
+        np.eye(4)[[0, 1, 1, 2, 0]] * 0.6 + 0.1,  # of class 0 precision 1/2, of class 2 recall 1/2
+        {"accuracy": 0.8, "f1_0": 2 / 3, "f1_1": 1, "f1_2": 2 / 3, "f1_3": 0, "macro_f1": 7 / 9},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_classification_by_hand(name):
+    labels, p, expected = BY_HAND[name]
+    assert classification(labels, p) == pytest.approx(expected)
+    if "auc" in expected:
+        outputs = np.stack([1 - np.array(p), p], axis=1)
+        assert classification(labels, outputs) == classification(labels, p)
 
 
 def test_bootstrap_interval():

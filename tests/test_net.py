@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import refused
 
 from attn_core.device import threads
 from attn_lab.more.minilm import MiniLM
@@ -124,7 +125,7 @@ def sizes(fields: dict) -> pd.Series:
         name: array for name, array in trained.weights[run.selection].items() if "in_proj_bias" not in name
     }
     if isinstance(traces, pd.DataFrame):
-        arrays |= {name: traces[name] for name in ("p", "flips_zero")}
+        arrays |= dict(traces[["p", "flips_zero"]])
     else:
         arrays |= traces.present(
             "score", "contribution", "gradient", "leave_one_out", "gradient_norm", "query"
@@ -140,6 +141,42 @@ def test_a_training_gives_what_it_gave(name, monkeypatch):
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
     frozen = pd.read_csv(TABLE, index_col=["run", "number"])["value"][name]
     pd.testing.assert_series_equal(sizes(RUNS[name]), frozen, rtol=CLOSE, atol=1e-9, check_names=False)
+
+
+MINILM = {"corpus": "sst", "encoder": "minilm"}
+PLANTED = {"corpus": "planted", "encoder": "average"}
+GUIDED = PLANTED | {"attention": "given", "guide": "own", "base": PLANTED}
+IMITATING = PLANTED | {"base": PLANTED, "divergence": 0.0}
+RULES = [
+    ("a pretrained encoder reads single texts", MINILM | {"corpus": "snli"}),
+    ("attention 'tanh', 'uniform' or 'cls'", MINILM | {"attention": "dot"}),
+    ("'cls' goes with encoder minilm", MINILM | {"attention": "cls", "encoder": "lstm"}),
+    ("keeps its last epoch, selection 'dev'", MINILM | {"selection": "test"}),
+    ("layer goes with a pretrained encoder", MINILM | {"encoder": "lstm", "layer": 2}),
+    ("layer .* is one of its own", MINILM | {"layer": 7}),
+    (
+        "a trained encoder of the same kind",
+        MINILM | {"layer": 2, "base": MINILM | {"encoder": "minilm_random"}},
+    ),
+    ("a trained encoder of the same kind", MINILM | {"layer": 2, "base": MINILM | {"layer": 2}}),
+    ("hide goes with planted texts", PLANTED | {"corpus": "sst", "hide": 1.0}),
+    ("an attention that is learned", PLANTED | {"hide": 1.0, "attention": "uniform"}),
+    ("and not with tie", {"corpus": "planted", "hide": 1.0, "tie": 1.0}),
+    ("HAN and FLAN models have attention 'tanh'", PLANTED | {"encoder": "flan_conv", "attention": "dot"}),
+    ("HAN and FLAN models have selection 'dev'", PLANTED | {"encoder": "han_rnn", "selection": "test"}),
+    ("the same data", GUIDED | {"options": {"n_test": 8}}),
+    ("single texts, of a guided run also an adversary", GUIDED | {"base": GUIDED}),
+    ("a model of single texts", IMITATING | {"base": IMITATING}),
+    ("is of the average encoder", GUIDED | {"encoder": "lstm"}),
+    ("attention 'given' or 'uniform'", PLANTED | {"words": "rank"}),
+    ("an adversary learns its attention", IMITATING | {"attention": "uniform"}),
+]
+
+
+@pytest.mark.parametrize(("rule", "fields"), RULES)
+def test_fields_that_do_not_go_together_are_refused(rule, fields):
+    with refused(rule):
+        Run(**fields)
 
 
 if __name__ == "__main__":

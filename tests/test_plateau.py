@@ -1,17 +1,15 @@
 """Training of the six models, Serrano & Smith's settings, erasure through trained networks, unusual documents."""
 
-import csv
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import plain_hierarchical as plain
 import pytest
 import torch
 from conftest import ROOT, refused
 from plain_hierarchical import SIX
-from scipy.special import softmax
-from test_hierarchical import LENGTHS, is_han, run_model
+from test_hierarchical import LENGTHS, run_model
 
 from attn_core.documents import flat
 from attn_core.models.hierarchical import build
@@ -23,14 +21,12 @@ from attn_lab.runs.results import obtain
 from attn_lab.runs.run import Run
 
 
-def test_caps_cut_a_group_into_equal_parts():
+@pytest.mark.parametrize(("count", "cap", "sizes"), [(64, 1000, [21, 21, 22]), (3, 10, [1, 1, 1])])
+def test_caps_cut_a_group_into_equal_parts(count, cap, sizes):
     """64 documents of one 40-word sentence under a cap of 1,000: three parts, as in the specification's example."""
-    texts = flat(plain.documents([[40]] * 64), True, "these")
-    made = serrano.batches(texts, 64, 1000, np.random.default_rng(0))
-    assert sorted(map(len, made)) == [21, 21, 22]
-    assert {*np.concatenate(made)} == {*range(64)}
-    single = flat(plain.documents([[40]] * 3), True, "these")
-    assert list(map(len, serrano.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
+    texts = flat(plain.documents([[40]] * count), True, "these")
+    made = serrano.batches(texts, 64, cap, np.random.default_rng(0))
+    assert sorted(map(len, made)) == sizes
 
 
 @pytest.mark.parametrize("sentences", [True, False])
@@ -40,24 +36,27 @@ def test_batches_hold_each_document_once_beside_others_of_its_length_in_random_o
     texts = flat(documents, sentences, "these")
     made = serrano.batches(texts, 64, 400, np.random.default_rng(1))
     assert sorted(np.concatenate(made)) == [*range(300)]
-    # Equal parts of a group: at most one document more than the cap allows.
-    for rows in made:
+    for rows in made:  # equal parts of a group: at most one document more than the cap allows
         assert len(rows) == 1 or texts.longest[rows].max() * (len(rows) - 1) <= 400
-    again = serrano.batches(texts, 64, 400, np.random.default_rng(2))
-    assert [*map(list, again)] != [*map(list, made)]
     wide = serrano.batches(texts, 64, 1_000_000, np.random.default_rng(1), noise=0.0)
     assert sorted(map(len, wide)) == [44, 64, 64, 64, 64]
     items = np.diff(texts.items)
-    shortest = [items[rows].min() for rows in wide]
-    assert shortest != sorted(shortest)
-    wide.sort(key=lambda rows: items[rows].min())
-    assert all(items[a].max() <= items[b].min() for a, b in pairwise(wide))
+    ends = [(items[rows].min(), items[rows].max()) for rows in wide]
+    assert ends != sorted(ends)
+    assert (np.diff(np.ravel(sorted(ends))) >= 0).all()
 
 
-def fitted(monkeypatch, dev, epochs=9, patience=2):
-    """A training whose dev accuracies are prescribed; the decoder's bias tells the epoch in which weights were kept."""
+@pytest.mark.parametrize(
+    ("dev", "patience", "rates", "best"),
+    [
+        # not above the best by a ten-thousandth; two epochs without a strictly better dev accuracy end it
+        ([0.5, 0.50001, 0.6, 0.6, 0.59, 0.7, 0.71], 2, [0.8, 0.8, 0.4, 0.4, 0.2], 3),
+        ([0.5, 0.6, 0.6, 0.55], 5, [0.8, 0.8, 0.8, 0.4], 2),  # the first best checkpoint is kept
+    ],
+)
+def test_rate_end_and_checkpoint_follow_the_dev_accuracy(dev, patience, rates, best, monkeypatch):
+    """Which is prescribed; the decoder's bias tells the epoch in which weights were kept."""
     values, model = iter(dev), build("flan_none", np.ones((30, 4), np.float32), 3)
-    splits = dict.fromkeys(("train", "dev"), plain.documents(LENGTHS))
 
     def accuracy(model, _):
         with torch.no_grad():
@@ -65,60 +64,47 @@ def fitted(monkeypatch, dev, epochs=9, patience=2):
         return next(values)
 
     monkeypatch.setattr(serrano, "accuracy", accuracy)
-    recipe = serrano.SerranoSmith(epochs, learning_rate=0.8, patience=patience)
-    return recipe.train(model, splits, 0)
-
-
-def test_rate_is_halved_where_dev_accuracy_is_not_above_the_best_by_a_ten_thousandth(monkeypatch):
-    done = fitted(monkeypatch, [0.5, 0.50001, 0.6, 0.6, 0.59, 0.7, 0.71, 0.72, 0.73])
-    assert [row["learning_rate"] for row in done.history] == pytest.approx([0.8, 0.8, 0.4, 0.4, 0.2])
-    assert len(done.history) == 5, "two epochs without a strictly better dev accuracy end it"
-
-
-def test_the_first_best_checkpoint_is_kept(monkeypatch):
-    done = fitted(monkeypatch, [0.5, 0.6, 0.6, 0.55], epochs=4, patience=5)
-    assert round(done.weights["dev"]["decoder.bias"][0] / 1000) == 2
+    recipe = serrano.SerranoSmith(len(dev), learning_rate=0.8, patience=patience)
+    done = recipe.train(model, dict.fromkeys(("train", "dev"), plain.documents(LENGTHS)), 0)
+    assert [row["learning_rate"] for row in done.history] == pytest.approx(rates)
+    assert [row["dev_accuracy"] for row in done.history] == dev[: len(rates)]
     assert list(done.weights) == ["dev"]
-    assert [row["dev_accuracy"] for row in done.history] == [0.5, 0.6, 0.6, 0.55]
+    assert round(done.weights["dev"]["decoder.bias"][0] / 1000) == best
 
 
-def test_gradients_are_clipped_by_norm_or_by_value():
-    texts = flat(plain.documents(LENGTHS), False, "these")
-    rows = np.arange(len(texts))
-    for clip in (("norm", 1e-3), ("value", 1e-4)):
-        model = plain.random_model("flan_rnn")
-        serrano.mean_loss(model, texts, rows).descended.backward()
-        serrano.clip_gradients(model, *clip)
-        slopes = torch.cat([p.grad.flatten() for p in model.parameters()])
-        found = slopes.norm() if clip[0] == "norm" else slopes.abs().max()
-        assert float(found) == pytest.approx(clip[1], rel=1e-3)
+@pytest.mark.parametrize(("kind", "limit", "order"), [("norm", 1e-3, 2), ("value", 1e-4, np.inf)])
+def test_gradients_are_clipped_by_norm_or_by_value(kind, limit, order):
+    texts, model = flat(plain.documents(LENGTHS), False, "these"), plain.random_model("flan_rnn")
+    serrano.mean_loss(model, texts, np.arange(len(texts))).descended.backward()
+    serrano.clip_gradients(model, kind, limit)
+    slopes = torch.cat([weight.grad.flatten() for weight in model.parameters()])
+    assert slopes.norm(order).item() == pytest.approx(limit, rel=1e-3)
 
 
 REPORTED = {
-    "Adam learning rate": lambda plan: plan["learning_rate"],
-    "dropout on word embeddings": lambda plan: plan["dropout"][0],
-    "dropout on sentence vectors": lambda plan: plan["dropout"][1],
-    "dropout on output logits": lambda plan: plan["dropout"][2],
-    "batch size, documents": lambda plan: plan["batch"],
-    "batch cap, padded tokens per longest row": lambda plan: plan["cap"],
-    "epochs": lambda plan: plan["epochs"],
-    "early-stopping patience, epochs": lambda plan: plan["patience"],
-    "gradient norm rescaling": lambda plan: dict([plan["clip"]])["norm"],
-    "gradient value clipping": lambda plan: dict([plan["clip"]])["value"],
+    "Adam learning rate": "learning_rate",
+    "dropout on word embeddings": 0,
+    "dropout on sentence vectors": 1,
+    "dropout on output logits": 2,
+    "batch size, documents": "batch",
+    "batch cap, padded tokens per longest row": "cap",
+    "epochs": "epochs",
+    "early-stopping patience, epochs": "patience",
+    "gradient norm rescaling": "norm",
+    "gradient value clipping": "value",
 }
 
 
 def test_schedules_are_the_authors_configuration_files():
-    with (ROOT / "data/reported/serrano_hyperparameters.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["measure"] in REPORTED]
-    for row in rows:
-        corpus = "imdb_stars" if row["dataset"] == "imdb" else row["dataset"]
-        name = {"rnn": "rnn", "conv": "conv", "noenc": "none"}[
-            row["model"].removeprefix("han").removeprefix("flan")
-        ]
-        name = f"{'han' if is_han(row['model']) else 'flan'}_{name}"
-        assert REPORTED[row["measure"]](schedule(corpus, name)) == float(row["value"]), row
-    assert len(rows) == 24 * 8 + 12
+    reported = pd.read_csv(ROOT / "data/reported/serrano_hyperparameters.csv")
+    reported = reported[reported["measure"].isin(REPORTED)]
+    names = reported["model"].replace(r"(han|flan)", r"\1_", regex=True).str.replace("noenc", "none")
+    corpora = reported["dataset"].replace("imdb", "imdb_stars")
+    for corpus, name, row in zip(corpora, names, reported.itertuples(), strict=True):
+        plan = schedule(corpus, name)
+        numbers = plan | dict([plan["clip"]]) | dict(enumerate(plan["dropout"]))
+        assert numbers[REPORTED[row.measure]] == float(row.value), row
+    assert len(reported) == 24 * 8 + 12
 
 
 def test_runs_take_the_schedule_and_what_has_none_is_refused():
@@ -142,8 +128,9 @@ def test_cumulative_sums_are_explicit_erasure(name):
         for ranking in ("attention", "gradient", "product", "random"):
             steps = curve(traces, row, ranking)
             for count, p in enumerate(steps["p"]):
-                logits = plain.erased(model, document, steps["position"][1 : count + 1])
-                assert p == pytest.approx(softmax(logits)[steps["label"][0]], abs=1e-4)
+                gone = steps["position"][1 : count + 1].tolist()
+                erased = plain.logits(model, document, gone).softmax(0)
+                assert p == pytest.approx(erased[steps["label"][0]].item(), abs=1e-4)
             changed = max(changed, np.ptp(steps["p"]))
     assert changed > 0.5
 
@@ -156,65 +143,51 @@ def test_documents_of_one_word_and_of_three_thousand(name):
     documents = plain.documents([[1], [30] * 100, [3000], [2, 2]])
     model = plain.random_model(name)
     traces = trace(model, documents, np.arange(4))
-    assert list(traces.lengths) == ([1, 100, 1, 2] if is_han(name) else [1, 3000, 3000, 4])
+    assert list(traces.lengths) == ([1, 100, 1, 2] if name == "han_rnn" else [1, 3000, 3000, 4])
     np.testing.assert_allclose(traces.logits, run_model(model, documents), atol=1e-4)
-    without = np.isnan(traces.leave_one_out)
     assert np.isfinite(traces.gradient).all()
-    owner = np.repeat(np.arange(4), traces.lengths)
-    passed_over = [0, 2] if is_han(name) else [0, 1, 2]  # single items, and texts of more than 1,000
-    assert np.array_equal(without, np.isin(owner, passed_over))
+    passed_over = [0, 2] if name == "han_rnn" else [0, 1, 2]  # single items, and texts of more than 1,000
+    assert np.array_equal(np.isnan(traces.leave_one_out), np.isin(traces.owner, passed_over))
 
 
-@pytest.mark.parametrize("sizes", [[3, 1, 3], [3, 1, 5], [8, 1, -1]])
-def test_sentences_that_do_not_add_up_are_refused(sizes):
-    documents = plain.documents([[2], [3, 1, 4]])
-    wrong = replace(documents, sentence_lengths=np.array([2, *sizes]))
-    with refused("planted test: sentence_lengths must count every word"):
-        flat(wrong, True, "planted test")
-    assert len(flat(wrong, False, "planted test")) == 2, "a FLAN reads no sentences"
+CUT = plain.documents([[2], [3, 1, 4]])
+UNCUT = replace(CUT, sentence_lengths=None, sentence_offsets=None)
+WRONG = [replace(CUT, sentence_lengths=np.array([2, *sizes])) for sizes in ([3, 1, 3], [3, 1, 5], [8, 1, -1])]
+UNREADABLE = [
+    *((documents, "^sst test: sentence_lengths must count every word") for documents in WRONG),
+    (UNCUT, "^sst test is not cut into sentences, which a HAN attends to"),
+    (CUT.take([]), "^sst test holds no documents"),
+    (plain.documents([[2], [0], [3]]), "document 101 has no words"),
+]
 
 
-def test_what_cannot_be_read_is_one_clear_line():
-    documents = plain.documents([[2], [3]])
-    uncut = replace(documents, sentence_lengths=None, sentence_offsets=None)
-    with refused("^sst test is not cut into sentences, which a HAN attends to"):
-        flat(uncut, True, "sst test")
-    assert flat(uncut, False, "sst test").sentence_lengths is None
-    with refused("sst test holds no documents"):
-        flat(documents.take(np.arange(0)), True, "sst test")
-    empty = plain.documents([[2], [0], [3]])
-    with refused("document 101 has no words"):
-        flat(empty, False, "sst test")
+@pytest.mark.parametrize(("documents", "told"), UNREADABLE)
+def test_what_cannot_be_read_is_one_clear_line(documents, told):
+    with refused(told):
+        flat(documents, True, "sst test")
+
+
+@pytest.mark.parametrize("documents", [UNCUT, *WRONG])
+def test_a_flan_reads_no_sentences(documents):
+    assert flat(documents, False, "sst test").sentence_lengths is None
+
+
+def test_word_vectors_that_are_not_finite_are_refused():
     with refused("word vectors, must be finite"):
-        build("han_rnn", np.where(np.arange(5)[:, None] == 2, np.inf, 0.0) * np.ones((5, 3)), 2)
+        build("han_rnn", np.full((5, 3), np.inf), 2)
 
 
 # Live
 
 
-def test_another_attention_or_choice_of_checkpoint_is_refused():
-    for encoder, fields, rule in (
-        ("flan_conv", {"attention": "dot"}, "attention 'tanh'"),
-        ("han_rnn", {"selection": "test"}, "selection 'dev'"),
-    ):
-        with refused(f"^planted {encoder} .*: HAN and FLAN models have {rule}"):
-            Run("planted", encoder, **fields)
-
-
 def test_han_on_uncut_planted_documents_is_refused():
     with refused("^train is not cut .*shortest_sentence=4"):
-        obtain(Run("planted", "han_none", options=(("n_train", 64),)))
+        obtain(Run("planted", "han_none", options={"n_train": 64}))
 
 
 def test_planted_is_learnt_live():
     """A training, its traces and its store from nothing; the same twice from the same seed."""
-    options = (
-        ("longest_sentence", 8),
-        ("n_dev", 100),
-        ("n_test", 200),
-        ("n_train", 400),
-        ("shortest_sentence", 3),
-    )
+    options = {"shortest_sentence": 3, "longest_sentence": 8, "n_train": 400, "n_dev": 100, "n_test": 200}
     run = Run("planted", "han_rnn", options=options)
     result = obtain(run)
     assert result.source == "trained"
