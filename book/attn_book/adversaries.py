@@ -77,7 +77,7 @@ def over_bases(values: pd.Series) -> pd.DataFrame:
     correction over the data sets."""
     rows = pd.DataFrame({"corpus": values.index.get_level_values(0), "value": values.to_numpy()}).dropna()
     table = over_seeds(rows, "corpus").set_index("corpus")
-    return table.assign(p=holm(p_of(table["mean"], table["low"], table["high"], table["n_seeds"], 0)))
+    return table.assign(p=holm(p_of(table)))
 
 
 def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:

@@ -79,7 +79,7 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     by = ["corpus", "contrast", "score"]
     table = over_seeds(rows, *by).drop(columns="std")
     table["n_guides"] = [guides_of(runs) for _, runs in rows.groupby(by, sort=False)]
-    table["p"] = p_of(table["mean"], table["low"], table["high"], table["n_seeds"], 0)
+    table["p"] = p_of(table)
     enough = table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS
     corrected = pd.Series(holm(table["p"][enough].to_numpy()), table.index[enough]).reindex(table.index)
     lies = np.select([~enough, corrected >= LEVEL, table["mean"] > 0], ["", "contains", "above"], "below")

@@ -321,7 +321,7 @@ def answers(
     """
     line = margin if claim.get("margin") else claim["line"]
     too_few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
-    p = p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)
+    p = p_of(rows, line)
     if corrected:
         for _, kind in p[~too_few].groupby(rows["kind"]):
             p[kind.index] = holm(kind.to_numpy())
