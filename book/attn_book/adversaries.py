@@ -22,53 +22,35 @@ def between_seeds(corpora: list[str]) -> pd.DataFrame:
     for corpus in corpora:
         tables = {seed: obtain(Run(corpus, "lstm", "tanh", seed)).documents for seed in SEEDS[:5]}
         p = {seed: table["p"] for seed, table in tables.items() if table is not None}
-        for seed, other in permutations(p, 2):
-            rows.append(
-                (
-                    corpus,
-                    seed,
-                    HALVED * np.abs(p[seed] - p[other]).mean(),
-                )
-            )
+        rows += [(corpus, seed, HALVED * np.abs(p[seed] - p[other]).mean()) for seed, other in permutations(p, 2)]
     return pd.DataFrame(rows, columns=["corpus", "base_seed", "tvd"])
 
 
-def controlled(rows: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
+def controlled(rows: pd.DataFrame, seeds: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rows of `derived.adversaries` with TVD halved, and beside each of the same base: baseline, TVD for λ = 0;
-    another_seed, the median of `between_seeds`; auc_lost. largest: whether λ is the data set's largest."""
-    rows = rows.assign(tvd=HALVED * rows["tvd"])
+    auc_lost; another_seed, the median of `between_seeds`. largest: whether λ is the data set's largest."""
     keys = ["corpus", "base_seed"]
-    baseline = rows[rows["divergence"] == 0].set_index("base")["tvd"]
     bases = index.runs(key=list(rows["base"].unique()), variant="any").set_index("key")
-    median = seeds.groupby(keys)["tvd"].median().rename("another_seed")
-    return rows.join(median, on=keys).assign(
-        baseline=rows["base"].map(baseline),
+    rows = rows.assign(
+        tvd=HALVED * rows["tvd"],
         auc_lost=rows["base"].map(bases["auc"]) - rows["auc"],
         largest=rows["divergence"] == rows.groupby("corpus")["divergence"].transform("max"),
     )
+    rows["baseline"] = rows["base"].map(rows[rows["divergence"] == 0].set_index("base")["tvd"])
+    return rows if seeds is None else rows.join(seeds.groupby(keys)["tvd"].median().rename("another_seed"), on=keys)
 
 
-def narrow(seeds: pd.DataFrame) -> pd.DataFrame:
+def narrow() -> pd.DataFrame:
     """`controlled` adversaries on SST with 16 units in place of 128, after 60 epochs; of the data set "narrow"."""
-    where = {
-        "corpus": "sst",
-        "encoder": "lstm",
-        "attention": "tanh",
-        "hidden": 16,
-        "source": "archive",
-    }
+    where = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "hidden": 16, "source": "archive"}
     rows = index.runs(divergence=[0, 0.005], **where).query("divergence == 0 or epochs == 60")
-    return controlled(rows, seeds).assign(corpus="narrow", another_seed=np.nan)
+    return controlled(rows).assign(corpus="narrow", another_seed=np.nan)
 
 
 def figure_5() -> pd.DataFrame:
     """Points read off the paper's Figure 5: corpus, model, statistic (which point), jsd, tvd."""
     read = reported("wiegreffe_figure5_digitised")
-    points = read.pivot(
-        index=["corpus", "model", "statistic"],
-        columns="measure",
-        values="value",
-    )
+    points = read.pivot(index=["corpus", "model", "statistic"], columns="measure", values="value")
     return points.set_axis(["jsd", "tvd"], axis=1).reset_index()
 
 
@@ -89,9 +71,7 @@ def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:
     return table.assign(cell=table["mean"].map("{:.2f}".format) + marks)
 
 
-def stability(
-    corpora: list[str],
-) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
+def stability(corpora: list[str]) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
     """By data set the mean JSD of further seeds to the first (n_seeds counts it), with 95 % intervals over seeds and
     texts, over seeds alone where no table by text is kept; and these tables."""
     runs = derived.classifiers(corpora).dropna(subset="jsd")
@@ -100,10 +80,7 @@ def stability(
     by_text = {corpus: derived.seed_tables(corpus) for corpus in corpora}
     for corpus, tables in by_text.items():
         if tables:
-            each = pd.concat(
-                [table.set_index("doc_id")["jsd"] for table in tables],
-                axis=1,
-            ).dropna()
+            each = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1)
             rows.loc[corpus, ["low", "high"]] = crossed_interval(each.to_numpy().T)
     return rows.drop(columns="std"), by_text
 

@@ -48,17 +48,7 @@ def matched(corpora: Iterable[str], encoders: Iterable[str], references: Iterabl
         each, texts = at_confidence(corpus, encoder, encoder if mix == "own" else mix)
         for measure, values in zip(MEASURES, each, strict=True):
             rows.append((corpus, encoder, mix, measure, *mean_of(values, texts), len(values), texts))
-    names = [
-        "corpus",
-        "encoder",
-        "mix",
-        "measure",
-        "mean",
-        "low",
-        "high",
-        "n_seeds",
-        "texts",
-    ]
+    names = ["corpus", "encoder", "mix", "measure", "mean", "low", "high", "n_seeds", "texts"]
     return pd.DataFrame(rows, columns=names)
 
 

@@ -235,10 +235,9 @@ def measured(name: str, **options) -> pd.DataFrame:
 
 
 def of_permuted(numbers: list[str]) -> pd.DataFrame:
-    """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns label (the data set),
-    number, attention, and permuted, their expectation under permuted weights (measured/permuted.csv)."""
-    rows = measured("permuted.csv")
-    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label"})
+    """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns corpus, number,
+    attention, and permuted, their expectation under permuted weights (measured/permuted.csv)."""
+    return measured("permuted.csv").query("number in @numbers")
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------

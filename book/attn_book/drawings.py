@@ -29,32 +29,19 @@ MARKS = ("o", "s", "D")
 
 def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.ndarray]:
     """Axes in two columns, a named row a model."""
-    sheet, grid = figures.sheet(
-        len(names),
-        height,
-        ncols=2,
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-    )
+    sheet, grid = figures.sheet(len(names), height, ncols=2, sharex=True, sharey="row", squeeze=False)
     sheet.set_layout_engine("constrained", hspace=0.3)
     for axes, name in zip(grid[:, 0], names, strict=True):
         axes.set_ylabel(name)
     for axes, title in zip(grid[0], ("the paper", "ours"), strict=True):
         axes.set_title(title, pad=20)
-        axes.set_xticks(ticks, [minus(f"{tick:g}") for tick in ticks])
-        axes.set_xlim(ticks[0] - 0.03, ticks[-1] + 0.03)
+        axes.set(xticks=ticks, xlim=(ticks[0] - 0.03, ticks[-1] + 0.03))
     return sheet, grid
 
 
 def name_classes(axes: Axes) -> None:
     """The classes' lines or marks, in one row above the axes."""
-    names = axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=3,
-        labelcolor=figures.INK,
-    )
+    names = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, labelcolor=figures.INK)
     names.set_in_layout(False)
 
 
@@ -72,140 +59,71 @@ def shares_of(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return shares.reindex(columns=range(40), fill_value=0)
 
 
-def histograms(
-    measure: str,
-    models: list[tuple[str, str]],
-    height: float,
-    ticks: tuple,
-) -> tuple[Figure, str]:
+def histograms(measure: str, models: list[tuple[str, str]], height: float, ticks: tuple) -> tuple[Figure, str]:
     """Shares of the test texts by a measure, a line a predicted class, for models (corpus, encoder) with additive
     attention; and the means, as an alternative text."""
     bins = edges(measure)
     middle = (bins[1:] + bins[:-1]) / 2
+    theirs = reported("jain_repo_svg_histogram_bins", snapshot=APRIL_RUN, attention="tanh", measure=THEIRS[measure])
+    theirs = theirs.fillna({"class_name": "all questions"}).sort_values("bin_left")
+    theirs = theirs.groupby(["corpus", "encoder", "class_name"])["share"]
     corpora, encoders = map(list, zip(*models, strict=True))
-    theirs = reported(
-        "jain_repo_svg_histogram_bins",
-        snapshot=APRIL_RUN,
-        attention="tanh",
-        measure=THEIRS[measure],
-    )
+    where = {"corpus": corpora, "encoder": encoders, "attention": "tanh", "source": "archive"}
     bars = {name for name in has("statistic") if name.startswith("hist:")}
-    where = {
-        "corpus": corpora,
-        "encoder": encoders,
-        "attention": "tanh",
-        "source": "archive",
-    }
-    ours = shares_of(
-        newest(five(numbers), measure, bars, "any", **where),
-        ["corpus", "encoder", "predicted"],
-    )
-    sheet, grid = columns(
-        [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models],
-        height,
-        ticks,
-    )
+    ours = shares_of(newest(five(numbers), measure, bars, "any", **where), ["corpus", "encoder", "predicted"])
+    names = [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models]
+    sheet, grid = columns(names, height, ticks)
     means = []
-    for (corpus, encoder), (left, right) in zip(models, grid, strict=True):
-        drawn = theirs.query("corpus == @corpus and encoder == @encoder").fillna({"class_name": "all questions"})
+    for (corpus, encoder), pair in zip(models, grid, strict=True):
         for (group, name), line in zip(class_names(corpus).items(), LINES, strict=False):
-            paper = drawn[drawn["class_name"] == name].sort_values("bin_left")["share"].to_numpy()
+            paper = theirs.get_group((corpus, encoder, name)).to_numpy()
             here = ours.loc[corpus, encoder, group].to_numpy()[: len(middle)]
-            left.stairs(
-                paper,
-                bins,
-                color=figures.INK,
-                linestyle=line,
-                label=name,
-            )
-            right.stairs(
-                here,
-                bins,
-                color=figures.COLOURS[encoder],
-                linestyle=line,
-            )
+            colours = figures.INK, figures.COLOURS[encoder]
+            for axes, shares, colour in zip(pair, (paper, here), colours, strict=True):
+                axes.stairs(shares, bins, color=colour, linestyle=line, label=name)
             both = f"{number(paper @ middle, '.2f')}, {number(here @ middle, '.2f')}"
             means.append(f"{SETS[corpus]}, {ENCODERS[encoder]}, {name}: {both}")
-        name_classes(left)
+        name_classes(pair[0])
     return sheet, "Means, the paper’s and ours: " + "; ".join(means)
 
 
 def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tuple) -> tuple[Figure, str]:
     """Medians and quartiles by range of the largest weight and by class, from rules of the scorecard; and the medians,
     as an alternative text. Ours of fewer than 20 texts are left out."""
-    ours = rows["ours"].mask(rows["unjudged"].str.contains("document"))
-    keys = ["corpus", "group", "bin"]
-    sides = [
-        rows.assign(value=value).pivot(index=keys, columns="statistic", values="value")
-        for value in (rows["reported"], ours)
-    ]
+    rows = rows.assign(ours=rows["ours"].mask(rows["unjudged"].str.contains("document")))
+    table = rows.pivot(index=["corpus", "group", "bin"], columns="statistic", values=["reported", "ours"])
     sheet, grid = columns([SETS[corpus] for corpus in corpora], height, ticks)
+    looks = {"reported": (figures.INK, figures.SHEET), "ours": 2 * (figures.COLOURS["lstm"],)}
     medians = []
     for corpus, pair in zip(corpora, grid, strict=True):
-        names = sides[0].loc[corpus].index.unique("group")
+        names = table.loc[corpus].index.unique("group")
         for n, name in enumerate(names):
-            by_range: list[str] = []
+            by_range = []
             heights = np.arange(4) + 0.24 * (n - (len(names) - 1) / 2)
-            for axes, table, colour in zip(
-                pair,
-                sides,
-                (figures.INK, figures.COLOURS["lstm"]),
-                strict=True,
-            ):
-                of_class = table.loc[corpus, name].reindex(ATTENTION_BINS)
-                by_range += [" ".join(number(median, ".2f") for median in of_class["median"].dropna())]
+            for axes, (side, (colour, face)) in zip(pair, looks.items(), strict=True):
+                of_class = table.loc[corpus, name][side].reindex(ATTENTION_BINS)
+                by_range.append(" ".join(number(median, ".2f") for median in of_class["median"].dropna()))
                 axes.hlines(heights, of_class["q25"], of_class["q75"], color=colour)
-                face = figures.SHEET if axes is pair[0] else colour
-                axes.plot(
-                    of_class["median"],
-                    heights,
-                    MARKS[n],
-                    color=colour,
-                    mfc=face,
-                    label=name,
-                )
+                axes.plot(of_class["median"], heights, MARKS[n], color=colour, mfc=face, label=name)
             medians.append(f"{SETS[corpus]}, {name}: {'; '.join(by_range)}")
-        pair[0].set_yticks(
-            range(4),
-            [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS],
-        )
+        pair[0].set_yticks(range(4), [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS])
         pair[0].set_ylim(3.5, -0.5)
         name_classes(pair[0])
-    return (
-        sheet,
-        "Medians by range, the paper’s and ours: " + "; ".join(medians),
-    )
+    return sheet, "Medians by range, the paper’s and ours: " + "; ".join(medians)
 
 
-def bars(
-    rows: pd.DataFrame,
-    printed: pd.DataFrame,
-    heads: dict[str, str],
-    height: float,
-) -> tuple[Figure, str]:
+def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], height: float) -> tuple[Figure, str]:
     """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the
     scorecard; and their numbers, as an alternative text."""
     sheet, panels = figures.sheet(1, height, ncols=len(heads), sharex=True, sharey=True)
     sentences = []
     for axes, (item, head) in zip(panels, heads.items(), strict=True):
-        theirs = (
-            printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS).reindex(SETS.values()).dropna()
-        )
+        theirs = printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS)
+        theirs = theirs.reindex(SETS.values()).dropna()
         ours = rows[rows["item"] == item].set_index("corpus").rename(SETS).dropna(subset="ours")
-        axes.barh(
-            theirs.index,
-            theirs,
-            color=figures.SHEET,
-            edgecolor=figures.INK,
-        )
+        axes.barh(theirs.index, theirs, color=figures.SHEET, edgecolor=figures.INK)
         ends = [ours["ours"] - ours["low"], ours["high"] - ours["ours"]]
-        axes.errorbar(
-            ours["ours"],
-            ours.index,
-            xerr=ends,
-            fmt="o",
-            color=figures.COLOURS["lstm"],
-        )
+        axes.errorbar(ours["ours"], ours.index, xerr=ends, fmt="o", color=figures.COLOURS["lstm"])
         axes.set_title(f"{item}\n{head}", loc="left")
         axes.grid(True, axis="x")
         sentences.append(f"{item}, printed: {listed(theirs)}; ours: {listed(ours['ours'])}")
@@ -221,67 +139,21 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
     steps = range(61)
     grid = np.array([(i, j, 60 - i - j) for i in steps for j in steps if i + j <= 60]) / 60
     change = expit(read["bias"] + grid @ contribution) - read["p"]
-    levels = [0.1, 0.2, 0.3, 0.4]
-    limits = {
-        "xlim": (-0.2, 1.2),
-        "ylim": (-0.12, 0.98),
-        "aspect": "equal",
-    }
+    limits = {"xlim": (-0.2, 1.2), "ylim": (-0.12, 0.98), "aspect": "equal"}
     sheet, axes = figures.sheet(height=3.7, subplot_kw=limits)
-    axes.tricontourf(
-        *place(grid),
-        change,
-        levels=[-0.05, 0.05],
-        colors=[orange],
-        alpha=0.3,
-    )
+    axes.tricontourf(*place(grid), change, levels=[-0.05, 0.05], colors=[orange], alpha=0.3)
     lines = axes.tricontour(
-        *place(grid),
-        jsd(grid, own),
-        levels=levels,
-        colors=figures.QUIET,
-        linewidths=1,
+        *place(grid), jsd(grid, own), levels=[0.1, 0.2, 0.3, 0.4], colors=figures.QUIET, linewidths=1
     )
-    ray = np.linspace(own, [0, 0.8, 0.2], 99)  # along which the lines are labelled
-    at_level = [np.abs(jsd(ray, own) - level).argmin() for level in levels]
-    axes.clabel(
-        lines,
-        fmt="%.1f",
-        manual=[tuple(place(ray[i])) for i in at_level],
-    )
-    axes.plot(
-        *place(np.eye(3)[[0, 1, 2, 0]]),
-        color=figures.INK,
-        linewidth=1.4,
-    )
+    axes.clabel(lines, fmt="%.1f")
+    axes.plot(*place(np.eye(3)[[0, 1, 2, 0]]), color=figures.INK, linewidth=1.4)
     axes.plot(*place(own), "o", color=figures.INK)
-    axes.plot(
-        *place(far),
-        "*",
-        color=orange,
-        markersize=17,
-        markeredgecolor=figures.SHEET,
-        zorder=5,
-    )
-    x, y = place(far)
-    axes.text(
-        x - 0.06,
-        y,
-        "optimum",
-        ha="right",
-        va="center_baseline",
-        weight="bold",
-        color=orange,
-    )
+    axes.plot(*place(far), "*", color=orange, markersize=17, markeredgecolor=figures.SHEET, zorder=5)
     alone = expit(read["bias"] + contribution)  # p if one word has all the weight
     names = [f"{word}: p = {p:.2f}" for word, p in zip(toy["token"], alone, strict=True)]
-    labels = zip(
-        [*np.eye(3), own],
-        [*names, "the model’s"],
-        (-1, 1, -1, -1),
-        strict=True,
-    )
-    for weights, name, up in labels:
+    for weights, name, up in zip(
+        [*np.eye(3), own, far], [*names, "the model’s", "optimum"], (-1, 1, -1, -1, 1), strict=True
+    ):
         x, y = place(weights)
         axes.text(x, y + 0.08 * up, name, ha="center", va="center_baseline")
     axes.axis("off")

@@ -39,13 +39,7 @@ def of_both(ask: Callable[..., pd.DataFrame], *names: object, **where: object) -
     every = ask(*names, vectors="any", **where)
     plain = every if "variant" in where else every[~every["variant"].str.contains("vectors=")]
     older = every[every["vectors"] == FASTTEXT]
-    older = older.assign(
-        variant=older["variant"].str.replace(
-            rf"vectors={FASTTEXT}(, )?",
-            "",
-            regex=True,
-        )
-    )
+    older = older.assign(variant=older["variant"].str.replace(rf"vectors={FASTTEXT}(, )?", "", regex=True))
     without_ppmi = [corpus for corpus in plain["corpus"].unique() if not is_ppmi(corpus)]
     return [plain, in_order(older, plain[plain["corpus"].isin(without_ppmi)])]
 
@@ -58,11 +52,7 @@ def kinds_of(rows: pd.DataFrame) -> pd.MultiIndex:
 
 def in_order(*tables: pd.DataFrame) -> pd.DataFrame:
     """Tables one below the other, models together, seeds as they came."""
-    return pd.concat(tables).sort_values(
-        ["corpus", "encoder", "attention"],
-        kind="stable",
-        ignore_index=True,
-    )
+    return pd.concat(tables).sort_values(["corpus", "encoder", "attention"], kind="stable", ignore_index=True)
 
 
 def is_ppmi(corpus: str) -> bool:

@@ -46,12 +46,7 @@ VARIABLES |= {colour: f"attn-{name}" for name, colour in COLOURS.items()}
 """Colour -> the style sheet's variable of it; alone (in Jupyter) the colour itself is used."""
 
 COLOURS |= {ENCODERS[name]: COLOURS[name] for name in ENCODERS if name in COLOURS}
-ABOVE = {
-    "loc": "lower right",
-    "bbox_to_anchor": (1, 1),
-    "ncols": 9,
-    "title": None,
-}
+ABOVE = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 9, "title": None}
 """The legend as a row of coloured names over the axes, for `seaborn.move_legend`."""
 
 
@@ -116,12 +111,7 @@ def points(
 def bare(ax: Axes) -> None:
     """Named lines on a grid, without frame and titles of axes; the first and the last clear of the edge."""
     ax.grid(True, axis="x")
-    ax.set(
-        xlabel="",
-        ylabel="",
-        frame_on=False,
-        ylim=(len(ax.get_yticks()) - 0.5, -0.5),
-    )
+    ax.set(xlabel="", ylabel="", frame_on=False, ylim=(len(ax.get_yticks()) - 0.5, -0.5))
 
 
 def forest(ax: Axes, rows: pd.DataFrame, encoder: str) -> None:
@@ -134,15 +124,11 @@ def beside_permuted(rows: pd.DataFrame, form: str, axis: str, name: str, title: 
     """Show rows of `derived.beside_permuted`: a test under the model's own weights minus under the same permuted; open
     below FEWEST texts. axis: what is drawn."""
     figure, axes = sheet(height=0.6 + 0.36 * len(rows))
-    forest(axes, rows, "serrano")
-    hollow = rows[rows["documents"] < FEWEST]
-    axes.plot(hollow["mean"], hollow.index, "o", color=SHEET, markersize=5)
+    forest(axes, rows.assign(n_seeds=rows["n_seeds"].where(rows["documents"] >= FEWEST, 0)), "serrano")
     axes.axvline(0, color=INK, linewidth=1)
     axes.set_xlabel(axis)
-    texts = []
-    for row in rows[rows["documents"] > 0].itertuples():
-        values = [number(value, form) for value in (row.mean, row.low, row.high)]
-        texts.append("{}: {} ({} to {})".format(row.Index, *values))
+    drawn = rows.loc[rows["documents"] > 0, ["mean", "low", "high"]].map(number, form=form)
+    texts = [f"{line}: {mean} ({low} to {high})" for line, mean, low, high in drawn.itertuples()]
     show(figure, name, title, caption, "; ".join(texts))
 
 
@@ -170,13 +156,7 @@ def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Mark points as those of the run that the reader chose; nothing where there are none."""
     ax.plot(x, y, "*", color=INK, markersize=15)
     for point in zip(x, y, strict=True):
-        ax.text(
-            *point,
-            f"\n{YOURS}",
-            linespacing=0.6,  # close below the star
-            ha="center",
-            va="top",
-        )
+        ax.text(*point, f"\n{YOURS}", linespacing=0.6, ha="center", va="top")  # close below the star
 
 
 def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
@@ -207,14 +187,7 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, answer: dict, colour: str = COLOURS["l
     the weights are not the model's own."""
     import seaborn as sns
 
-    sns.barplot(
-        toy,
-        x=toy.index,
-        y="attention",
-        color=colour,
-        saturation=1,
-        ax=ax,
-    )
+    sns.barplot(toy, x=toy.index, y="attention", color=colour, saturation=1, ax=ax)
     words = [
         f"{row.token}\nα = {row.attention:.2f}\nc = {number(row.contribution, '+.2f')}" for row in toy.itertuples()
     ]

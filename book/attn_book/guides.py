@@ -68,12 +68,7 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     for corpus, runs in scores.groupby("corpus", sort=False):
         for name, (first, second, score) in contrasts.items():
             ours, theirs = (runs[runs["source"] == source].set_index("seed") for source in (first, second))
-            gap = ours.assign(
-                value=ours[score] - theirs[score],
-                corpus=corpus,
-                contrast=name,
-                score=score,
-            )
+            gap = ours.assign(value=ours[score] - theirs[score], corpus=corpus, contrast=name, score=score)
             gaps.append(gap.dropna(subset="value").reset_index())
     rows = pd.concat(gaps)
     by = ["corpus", "contrast", "score"]

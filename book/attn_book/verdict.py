@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import yaml
 from IPython.display import HTML
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
 
-from attn_book import derived, figures, page
+from attn_book import adversaries, derived, figures, page
 from attn_book.corrected import holm, p_of
 from attn_book.derived import measured
 from attn_book.fasttext import in_pairs
 from attn_book.scorecard import FEWEST, scorecard
-from attn_book.words import SETS, number
+from attn_book.words import ENCODERS, SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
 from attn_lab import Run, obtain, over_seeds
@@ -87,16 +87,8 @@ def of_kinds(own: str, permuted: str, oracle: str) -> dict[str, str]:
 
 
 COUNTS = {
-    "permutation": of_kinds(
-        "median_change < 0.1",
-        "permuted_little",
-        "{}_shuffle < 0.1",
-    ),
-    "adversaries": of_kinds(
-        "`jsd_exact epsilon=0.05` > 0.4",
-        "permuted_adversarial",
-        "{}_jsd > 0.4",
-    ),
+    "permutation": of_kinds("median_change < 0.1", "permuted_little", "{}_shuffle < 0.1"),
+    "adversaries": of_kinds("`jsd_exact epsilon=0.05` > 0.4", "permuted_adversarial", "{}_jsd > 0.4"),
     "names": of_kinds("top1_attention", "1 / n", "{}_top1"),
     "stable": of_kinds("jsd", "permuted_jsd", "{}_jsd"),
     "gradients": of_kinds("tau_attention_gradient", "permuted_tau", "{}_tau"),
@@ -109,12 +101,7 @@ reads it."""
 @cache
 def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     """A table of the archive for each seed that has the controls, of the texts that all of them keep."""
-    keys = index.runs(
-        corpus=corpus,
-        encoder=encoder,
-        attention="tanh",
-        source="archive",
-    )["key"]
+    keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")["key"]
     read = [store.rows_of(store.archive_folder(), layer, key) for key in keys]
     tables = [table.set_index("doc_id") for table in read if table is not None and "permuted_jsd" in table]
     shared = set.intersection(*(set(table.index) for table in tables)) if tables else ()
@@ -128,31 +115,17 @@ def of_texts() -> pd.DataFrame:
     rows = []
     for (claim, kind), corpus in product(asked, CORPORA):
         alone = claim == "gradients" and kind != "own"
-        tables = tables_of(
-            corpus,
-            "average" if alone else "lstm",
-            "against" if claim == "stable" else "documents",
-        )
-        if (claim, kind) == ("stable", "own"):
+        stable = claim == "stable"  # each seed beside the first
+        tables = tables_of(corpus, "average" if alone else "lstm", "against" if stable else "documents")
+        if stable and kind == "own":
             tables = derived.seed_tables(corpus)  # of all nine seeds
         if not tables:
             continue
         values = np.array([table.eval(COUNTS[claim][kind]) for table in tables], float)
         n_seeds, documents = values.shape
         of = f"over {documents:,} texts and {n_seeds} seeds" + ", no context" * alone
-        n_seeds += claim == "stable"  # each seed beside the first
-        rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds, documents, of))
-    names = [
-        "claim",
-        "kind",
-        "corpus",
-        "mean",
-        "low",
-        "high",
-        "n_seeds",
-        "documents",
-        "of",
-    ]
+        rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds + stable, documents, of))
+    names = ["claim", "kind", "corpus", "mean", "low", "high", "n_seeds", "documents", "of"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -166,11 +139,7 @@ def cells() -> pd.DataFrame:
     counted = [*of_own(), of_cost(), *of_serrano(), of_texts(), *of_planted()]
     collected = pd.concat(counted, ignore_index=True)
     collected["column"] = collected["kind"].where(collected["kind"].isin(["own", "permuted"]), "oracle")
-    return collected.sort_values(
-        "corpus",
-        kind="stable",
-        key=lambda names: names.map(list(SETS).index),
-    )
+    return collected.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
 
 
 @cache
@@ -208,12 +177,8 @@ def valued(series: pd.Series) -> pd.DataFrame:
 
 def gaps(score: str) -> pd.DataFrame:
     """A score with attention minus that with uniform weights, trained so, of all seeds: corpus, seed, value."""
-    asked = {
-        "corpus": [*CORPORA, *TASKS],
-        "attention": ["tanh", "uniform"],
-        "seed": SEEDS,
-    }
-    runs = in_pairs(index.runs, **OWN | asked)
+    sets = {"corpus": [*CORPORA, *TASKS], "attention": ["tanh", "uniform"], "seed": SEEDS}
+    runs = in_pairs(index.runs, **OWN | sets)
     runs["f1"] = runs["f1_1"].where(~runs["corpus"].isin(TASKS), runs["accuracy"])
     wide = runs.pivot(index=["corpus", "seed"], columns="attention", values=score)
     return valued(wide["tanh"] - wide["uniform"])
@@ -222,21 +187,13 @@ def gaps(score: str) -> pd.DataFrame:
 def of_own() -> list[pd.DataFrame]:
     """What five trainings score on whole test sets."""
     scores = derived.guided_scores(list(CORPORA))
-    led = scores.pivot(
-        index=["corpus", "seed"],
-        columns="source",
-        values=["f1", "auc"],
-    )
+    led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
     flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
     away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
     return [
         of_score("necessary", gaps),
         of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
-        of_score(
-            "guide",
-            lambda score: valued(led[score, "permuted"] - led[score, "uniform"]),
-            "permuted",
-        ),
+        of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
         # What is drawn is the adversary.
         away.assign(of="five networks, one adversary" + away["of"].str.partition(" seeds")[2], n_seeds=1),
     ]
@@ -244,11 +201,9 @@ def of_own() -> list[pd.DataFrame]:
 
 def of_cost() -> pd.DataFrame:
     """Adversaries beside the baseline (lambda 0) of the same base: how many times its change of the output."""
-    moved = derived.adversaries(list(CORPORA))
-    moved = moved[moved["base_seed"].isin(OWN["seed"])]
-    alone = moved[moved["divergence"] == 0].set_index("base")["tvd"]
-    led = moved[moved["divergence"] == moved.groupby("corpus")["divergence"].transform("max")]
-    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["base"].map(alone))))
+    moved = adversaries.controlled(derived.adversaries(list(CORPORA)))
+    led = moved[moved["largest"] & moved["base_seed"].isin(OWN["seed"])]
+    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["baseline"])))
     ends = ["mean", "low", "high"]
     return rows.assign(**np.exp(rows[ends]))
 
@@ -256,23 +211,11 @@ def of_cost() -> pd.DataFrame:
 def of_serrano() -> list[pd.DataFrame]:
     """The scorecard's rows of a HAN with GRU, and of one training its controls."""
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
-    card = card.assign(
-        claim=card["item"].str.split().str[1].map(ASKED),
-        mean=card["ours"],
-        kind="own",
-    )
-    controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
-    controls = controls.melt(
-        ["corpus", "number"],
-        ["permuted", "leverage"],
-        "kind",
-        "mean",
-    )
-    folder = store.archive_folder()
-    several = {
-        name: (store.read_traces(folder, Run(name, "han_rnn").key).lengths > 1).sum()
-        for name in controls["corpus"].unique()
-    }
+    claim = card["item"].str.split().str[1].map(ASKED)
+    card = card.assign(claim=claim, kind="own", mean=card["ours"]).dropna(subset="claim")
+    controls = derived.of_permuted(list(ASKED))
+    controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
+    several = {name: len(derived.of_several(Run(name, "han_rnn"))) for name in controls["corpus"].unique()}
     controls = controls.assign(
         claim=controls["number"].map(ASKED),
         low=controls["mean"],
@@ -280,7 +223,7 @@ def of_serrano() -> list[pd.DataFrame]:
         n_seeds=1,
         of=controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format),
     )
-    return [sized(card.dropna(subset="claim"), test_sizes()), controls]
+    return [sized(card, test_sizes()), controls]
 
 
 def of_planted() -> list[pd.DataFrame]:
@@ -323,11 +266,9 @@ def answers(
     too_few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
     p = p_of(rows, line)
     if corrected:
-        for _, kind in p[~too_few].groupby(rows["kind"]):
-            p[kind.index] = holm(kind.to_numpy())
-    side = np.where(rows["mean"] > line, "above", "below")
-    words = pd.Series(np.where(side == claim["side"], "yes", "no"), rows.index)
-    words = words.mask(~(p < LEVEL), "undecided").mask(too_few, "too few")
+        p.update(p[~too_few].groupby(rows["kind"]).transform(holm))
+    claimed = (rows["mean"] > line) == (claim["side"] == "above")
+    words = claimed.map({True: "yes", False: "no"}).mask(p >= LEVEL, "undecided").mask(too_few, "too few")
     return words.groupby(rows["corpus"], sort=False).agg(agreed)
 
 
@@ -369,94 +310,59 @@ def table(rules: dict) -> HTML:
 
 # ---- its figures -----------------------------------------------------------------------------------------------------
 
-SHADES = {
-    "yes": figures.COLOURS["yes"],
-    "no": figures.COLOURS["no"],
-    "undecided": figures.COLOURS["part"],
-    "depends": figures.COLOURS["part"],
-    "too few": "",
+FAINT = {word: (figures.COLOURS[word], 0.25) for word in ("yes", "no", "part")}
+LOOKS = {
+    "yes": ("yes", FAINT["yes"]),
+    "no": ("no", FAINT["no"]),
+    "undecided": ("open", FAINT["part"]),
+    "depends": ("varies", FAINT["part"]),
+    "too few": ("few", "none"),
 }
-SIGNS = {
-    "yes": "yes",
-    "no": "no",
-    "undecided": "open",
-    "depends": "varies",
-    "too few": "few",
-}
+"""An answer -> how a figure says it, and the colour of its cell."""
+
 GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
-Cell = tuple[float, float, str, str, str, float]
-"""Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched) and how much of it."""
 
-
-def grid(
-    rows: list[tuple[str, str]],
-    cells: list[Cell],
-    heads: list[tuple[float, str, str]],
-    height: float,
-) -> Any:
-    """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
+def grid(cells: list[tuple], lines: dict[str, str], heads: dict[float, str], height: float) -> Figure:
+    """A figure of cells below the lines that name them. cells: row, place, text, colour ("none": hatched); lines: text
+    -> its colour; heads: place -> text."""
     sheet, axes = figures.sheet(height=height)
-    for row, (line, colour) in enumerate(rows):
-        axes.text(
-            -0.45,
-            row - 0.44,
-            line,
-            fontsize=9.2,
-            color=colour,
-        ).set_in_layout(False)
-    for y, x, value, word, colour, much in cells:
-        look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
-        axes.add_patch(
-            Rectangle(
-                (x - 0.47, y - 0.37),
-                0.94,
-                0.55,
-                edgecolor=figures.RULE,
-                lw=0,
-                **look,
-            )
-        )
-        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=9.2)
-        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=8.2)
-    for x, head, below in heads:
-        axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
-        axes.text(
-            x,
-            -0.85,
-            below,
-            fontsize=7.8,
-            color=figures.QUIET,
-        ).set_in_layout(False)
-    right = max(x for _, x, *_ in cells) + 0.5
-    axes.set(xlim=(-0.5, right), ylim=(len(rows) - 0.75, -1.5))
+    y, x, texts, colours = zip(*cells, strict=True)
+    hatch = ["////" if colour == "none" else "" for colour in colours]
+    bars = axes.barh(
+        y, 0.94, 0.6, np.subtract(x, 0.47), color=colours, hatch=hatch, edgecolor=figures.RULE, linewidth=0
+    )
+    axes.bar_label(bars, texts, label_type="center", fontsize=8.6)
+    for row, (line, colour) in enumerate(lines.items()):
+        axes.text(-0.47, row - 0.4, line, fontsize=9.2, color=colour, in_layout=False)
+    for place, head in heads.items():
+        axes.text(place, -0.8, head, fontsize=7.8, in_layout=False)
+    axes.set(xlim=(-0.5, max(x) + 0.5), ylim=(len(lines) - 0.65, -1.3))
     axes.set_axis_off()
     return sheet
 
 
-def matrix(rules: dict) -> tuple[Any, str]:
+def matrix(rules: dict) -> tuple[Figure, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
-    said = every_answer(**rules)
-    said = said.merge(cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
-    said = said[~said["corpus"].isin([*TASKS, "planted"])]
-    beforehand = [row.column in CLAIMS[row.claim] for row in said.itertuples()]
-    said = said[~np.array(beforehand)]
+    means = cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean()
+    said = every_answer(**rules).merge(means)
+    beforehand = np.array([row.column in CLAIMS[row.claim] for row in said.itertuples()])
+    said = said[~beforehand & ~said["corpus"].isin([*TASKS, "planted"])]
     columns_of = said["corpus"].map({name: i for i, name in enumerate(CORPORA)})
     columns_of = columns_of.fillna(said.groupby(["claim", "column"]).cumcount())  # Serrano & Smith's sets
-    claims, columns = list(CLAIMS), list(GROUPS)
-    drawn: list[Cell] = []
+    drawn = []
     alt = []
     for row, x in zip(said.itertuples(), columns_of, strict=True):
-        value = number(row.mean, ".2f").replace("0.", ".")
-        at = claims.index(row.claim), x + 4.3 * columns.index(row.column)
-        drawn.append((*at, value, SIGNS[row.word], SHADES[row.word], 0.25))
+        sign, colour = LOOKS[row.word]
+        text = number(row.mean, ".2f").replace("0.", ".") + f"\n{sign}"
+        drawn.append((list(CLAIMS).index(row.claim), x + 4.3 * list(GROUPS).index(row.column), text, colour))
         alt.append(f"{CLAIMS[row.claim]['says']} {row.column}, {SETS[row.corpus]}: {row.word}")
-    lines = [
-        (f"{i} {claim['says'].rstrip('.')}", figures.COLOURS.get(claim["paper"], figures.INK))
+    lines = {
+        f"{i} {claim['says'].rstrip('.')}": figures.COLOURS.get(claim["paper"], figures.INK)
         for i, claim in enumerate(CLAIMS.values(), 1)
-    ]
-    heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
-    return grid(lines, drawn, heads, 9.6), "; ".join(alt)
+    }
+    heads = {4.3 * i - 0.45: f"{head}\nSST, AG, 20N, IMDB" for i, head in enumerate(GROUPS.values())}
+    return grid(drawn, lines, heads, 9.6), "; ".join(alt)
 
 
 # ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
@@ -558,23 +464,24 @@ def price(run: Callable[..., Run], seed: int, attention: str) -> float:
     return far["tvd"].mean() / far["jsd"].mean()
 
 
-def tests() -> tuple[Any, str]:
+def tests() -> tuple[Figure, str]:
     """Ten tests by what the good attention is, an AUC in each cell."""
     rows = told()
     order = list(rows.groupby("measure")["value"].mean().sort_values(ascending=False).index)
     areas_of = rows.set_index(["measure", "good"])[["value", "least", "most"]]
-    drawn: list[Cell] = []
+    drawn = []
     for (y, test), (x, good) in product(enumerate(order), enumerate(KNOWN)):
-        if (test, good) not in areas_of.index:
-            drawn.append((y, x, "", "", "", 0))
-            continue
-        value, least, most = areas_of.loc[(test, good)]
-        ends = "" if np.isnan(least) else f"{least:.2f}–{most:.2f}"
-        drawn.append((y, x, f"{value:.2f}", ends, figures.QUIET, 0.8 * max(0.0, 2 * value - 1)))
-    lines = [(f"Does attention {TESTS[test]}?", figures.INK) for test in order]
-    heads = [(x - 0.47, *words) for x, words in enumerate(KNOWN.values())]
+        text: str = ""
+        colour: Any = "none"
+        if (test, good) in areas_of.index:
+            value, least, most = areas_of.loc[test, good]
+            text = f"{value:.2f}" + ("" if np.isnan(least) else f"\n{least:.2f}–{most:.2f}")
+            colour = figures.QUIET, 0.8 * max(0.0, 2 * value - 1)
+        drawn.append((y, x, text, colour))
+    lines = {f"Does attention {TESTS[test]}?": figures.INK for test in order}
+    heads = {x - 0.47: "\n".join(words) for x, words in enumerate(KNOWN.values())}
     said = [f"{TESTS[row.measure]}, {' of '.join(KNOWN[row.good])}: {row.value:.2f}" for row in rows.itertuples()]
-    return grid(lines, drawn, heads, 7.6), "; ".join(said)
+    return grid(drawn, lines, heads, 7.6), "; ".join(said)
 
 
 STRATA = ("<.6", ".6–.75", ".75–.9", ".9–1", "all")
@@ -586,44 +493,40 @@ STRATUM_TESTS = {
 }
 
 
-def strata() -> tuple[Any, str]:
+def strata() -> tuple[Figure, str]:
     """How often the model's own weights do more than the same permuted, by single-state agreement."""
+    import seaborn as sns
+
     rows = measured("strata.csv").query("stratum != 'all' and encoder in ['lstm', 'average']")
-    rows = rows.assign(stratum=rows["stratum"].astype(int))
     turned = rows["test"] == "adversary"
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
-    marks = dict(zip(CORPORA, "osD^", strict=True))
+    rows = rows.assign(stratum=[STRATA[int(stratum)] for stratum in rows["stratum"]], corpus=rows["corpus"].map(SETS))
     sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
-    for (test, encoder), axes in zip(
-        product(STRATUM_TESTS, ("lstm", "average")),
-        panels.flat,
-        strict=True,
-    ):
+    by_panel = rows.melt(["test", "encoder", "stratum", "corpus"], ["low", "value", "high"], value_name="share")
+    by_panel = by_panel.groupby(["test", "encoder"])
+    for axes, panel in zip(panels.flat, product(STRATUM_TESTS, ("lstm", "average")), strict=True):
         axes.axhline(0.5, color=figures.INK, lw=1)
-        panel = rows[(rows["test"] == test) & (rows["encoder"] == encoder)]
-        for i, (corpus, mark) in enumerate(marks.items()):
-            line = panel[panel["corpus"] == corpus]
-            error = line["value"] - line["low"], line["high"] - line["value"]
-            x = line["stratum"] + 0.12 * (i - 1)
-            axes.errorbar(
-                x,
-                line["value"],
-                error,
-                fmt=f"{mark}-",
-                color=figures.COLOURS[encoder],
-                ms=5,
-                lw=1,
-            )
+        sns.pointplot(
+            by_panel.get_group(panel),
+            x="stratum",
+            y="share",
+            hue="corpus",
+            order=STRATA,
+            hue_order=map(SETS.get, CORPORA),
+            estimator="median",  # of the three
+            errorbar=("pi", 100),
+            palette=4 * [figures.COLOURS[panel[1]]],
+            markers=[*"osD^"],
+            dodge=0.36,
+            markersize=5,
+            linewidth=1,
+            ax=axes,
+        )
+        axes.legend_.remove()
+        axes.set(xlabel=ENCODERS[panel[1]], ylabel="", ylim=(0, 1))
+        axes.tick_params(axis="x", labelsize=8)
     for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
         axes.set_title(title, loc="left")
-    for corpus, mark in marks.items():
-        panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
-    sheet.legend(loc="outside upper center", ncols=4)
-    for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
-        axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
-        axes.tick_params(axis="x", labelsize=8)
-    said = [
-        f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.stratum]}: {row.value:.2f}"
-        for row in rows.itertuples()
-    ]
+    sheet.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    said = [f"{row.test}, {row.encoder}, {row.corpus}, {row.stratum}: {row.value:.2f}" for row in rows.itertuples()]
     return sheet, "; ".join(said)
