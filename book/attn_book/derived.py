@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book.fasttext import in_pairs, newest, of_both
-from attn_book.guides import SOURCES, guides_of
+from attn_book.guides import SOURCES
 from attn_book.words import ENCODERS, SETS
 from attn_core.experiments.distance import HALVED
 from attn_core.experiments.removal import NEVER
@@ -387,7 +387,7 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     rows = [of_all(table, encoder="", attention="", selection="dev") for table in tables]
     rows.append(of_all(of_classifiers(corpora, "test"), encoder="", attention="", selection="test"))
     numbers = pd.concat(rows)
-    return numbers, of_models(rules, numbers, scores, networks) | of_documents(rules, searches)
+    return numbers, of_models(rules, numbers, networks) | of_documents(rules, searches)
 
 
 def by_seed(rows: pd.DataFrame, of: str) -> pd.DataFrame:
@@ -457,22 +457,18 @@ def of_curves(curves: pd.DataFrame, corpora: list[str], searches: dict[str, pd.D
     return HALVED * pd.DataFrame(rows, models.size().index)
 
 
-def of_models(rules: pd.DataFrame, rows: pd.DataFrame, scores: pd.DataFrame, networks: pd.DataFrame) -> Notes:
-    """Notes of rules on what is one draw whatever the seed: networks that few models guide, uniform weights. rows:
-    numbers; scores: of `guided_scores`; networks: of `guided`."""
-    models = scores.groupby(["corpus", "source"])[["base_seed", "seed"]].apply(guides_of)
-    notes = {}
-    for rule in rules[rules["measure_ours"].str.contains("f1_guided|jsd_uniform")].itertuples():
-        own = (rows[["corpus", "measure", "selection"]] == [rule.corpus, rule.measure_ours, "dev"]).all(axis=1)
-        values = rows["value"][own].dropna()
-        source = rule.measure_ours.removeprefix("f1_guided_")
-        count = models.get((rule.corpus, source), len(values))
-        note = {"guides": count}
-        if rule.kind == "number" and len(values) and (count < len(values) or source == "jsd_uniform"):
-            note |= {"mean": values.mean(), "n_seeds": count}
-        if rule.kind == "number" and source == "adversary":
-            note |= at_guide_jsd(networks.query("source == 'adversary' and corpus == @rule.corpus"))
-        notes[rule.id] = note
+def of_models(rules: pd.DataFrame, rows: pd.DataFrame, networks: pd.DataFrame) -> Notes:
+    """Notes of rules on what is one draw whatever the seed: uniform weights, and networks that few adversaries guide.
+    rows: numbers; networks: of `guided`."""
+    notes: Notes = {}
+    for rule in rules[rules["measure_ours"].isin(["jsd_uniform", "f1_guided_adversary"])].itertuples():
+        values = rows.query("corpus == @rule.corpus and measure == @rule.measure_ours and selection == 'dev'")["value"]
+        led = networks.query("source == 'adversary' and corpus == @rule.corpus")
+        by_adversary = rule.measure_ours == "f1_guided_adversary"
+        count = as_in_table_3(led)["base_seed"].nunique() if by_adversary else values.count()
+        notes[rule.id] = {"guides": count}
+        if rule.kind == "number" and count:
+            notes[rule.id] |= {"mean": values.mean(), "n_seeds": count} | (at_guide_jsd(led) if by_adversary else {})
     return notes
 
 

@@ -73,14 +73,10 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     rows = pd.concat(gaps)
     by = ["corpus", "contrast", "score"]
     table = over_seeds(rows, *by).drop(columns="std")
-    table["n_guides"] = [guides_of(runs) for _, runs in rows.groupby(by, sort=False)]
+    guide = rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"])
+    table["n_guides"] = guide.groupby([rows[name] for name in by], sort=False).nunique().to_numpy()
     table["p"] = p_of(table)
     enough = table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS
     corrected = pd.Series(holm(table["p"][enough].to_numpy()), table.index[enough]).reindex(table.index)
     lies = np.select([~enough, corrected >= LEVEL, table["mean"] > 0], ["", "contains", "above"], "below")
     return table.assign(holm=corrected, lies=lies)
-
-
-def guides_of(rows: pd.DataFrame) -> int:
-    """Models whose weights guide the runs of one source; a network that learns its own weights has one a seed."""
-    return rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"]).nunique()

@@ -26,20 +26,6 @@ FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
 """Snapshots of Jain & Wallace's own results: their last run, and the run behind Table 2 and Figures 6 to 8."""
 
-OURS = (
-    "kind",
-    "side",
-    "late",
-    "selection",
-    "measure_ours",
-    "statistic_ours",
-    "predicted",
-    "bin",
-    "encoder_ours",
-    "minus",
-)
-"""Columns of tolerances.csv that say which number of ours a rule judges, and how."""
-
 PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
 
@@ -62,13 +48,10 @@ def _table(name: str) -> pd.DataFrame:
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
-    table = pd.read_csv(
-        read_data(f"reported/{paths[name]}"),
-        dtype={"class": "string"},
-        compression=packed,
-    )
+    table = pd.read_csv(read_data(f"reported/{paths[name]}"), dtype={"class": "string"}, compression=packed)
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
-        table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
+        asked = table.loc[:, "kind":"late"]
+        table[asked.columns] = asked.fillna("").astype(str)
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # Some tables spell data sets Wiegreffe & Pinter's way, whoever's numbers they hold.
