@@ -30,10 +30,9 @@ def controlled(rows: pd.DataFrame, seeds: pd.DataFrame | None = None) -> pd.Data
     """Rows of `derived.adversaries` with TVD halved, and beside each of the same base: baseline, TVD for λ = 0;
     auc_lost; another_seed, the median of `between_seeds`. largest: whether λ is the data set's largest."""
     keys = ["corpus", "base_seed"]
-    bases = index.runs(key=list(rows["base"].unique()), variant="any").set_index("key")
     rows = rows.assign(
         tvd=HALVED * rows["tvd"],
-        auc_lost=rows["base"].map(bases["auc"]) - rows["auc"],
+        auc_lost=derived.lost(rows, "auc"),
         largest=rows["divergence"] == rows.groupby("corpus")["divergence"].transform("max"),
     )
     rows["baseline"] = rows["base"].map(rows[rows["divergence"] == 0].set_index("base")["tvd"])

@@ -152,8 +152,7 @@ def statements_of(run: Mapping) -> dict[str, float]:
         other_of_one_sided = np.divide(only_other, only_top + only_other)  # NaN where no item alone flips
 
     orders = ("random", "attention", "gradient", "product")  # the paper's four
-    removed = {order: run[f"fraction_{order}", "common", "mean"] for order in orders}
-    medians = [run[f"fraction_{order}", "all", "median"] for order in orders]
+    random, attention, gradient, product = (run[f"fraction_{order}", "common", "mean"] for order in orders)
     return {
         "1a": 1 - negative,
         "1b": run[js, "all", "spearman"],
@@ -164,12 +163,12 @@ def statements_of(run: Mapping) -> dict[str, float]:
         "3b": only_top - only_other,
         "3c": only_other,
         "3d": abs(other_of_one_sided - negative),
-        "4a": removed["random"] - removed["attention"],
-        "4b": removed["attention"] - removed["gradient"],
-        "4c": removed["gradient"] - removed["product"],
-        "5": np.maximum.reduce(medians),
+        "4a": random - attention,
+        "4b": attention - gradient,
+        "4c": gradient - product,
+        "5": np.maximum.reduce([run[f"fraction_{order}", "all", "median"] for order in orders]),
         "6": run["fraction_attention", "all", "mean"],
-        "7": removed["attention"] - (removed["gradient"] + removed["product"]) / 2,
+        "7": attention - (gradient + product) / 2,
         "8": run["gradient_first", "all", "mean"],
     }
 
@@ -266,17 +265,19 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
 
 def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
     """Adversaries of five bases (data/sweeps/adversaries-grid.yml, gpu-imdb-adversaries.yml), rows of `index.runs` by
-    base and divergence, λ = 0 among them.
-
-    base_f1: F1 of the base. Of those that differ only in their epochs the one trained for most.
-    """
+    base and divergence, λ = 0 among them. Of those that differ only in their epochs the one trained for most."""
     where = {"corpus": corpora, "encoder": "lstm", "attention": "tanh", "source": "archive"}
-    bases = index.runs(rounding=1, **where).set_index("key")["f1_1"]
+    bases = index.runs(rounding=1, **where)["key"]
     rows = index.runs(divergence="any", **where)
-    rows = rows.assign(base_f1=rows["base"].map(bases).astype(float))[rows["base"].isin(bases.index)]
-    rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
+    rows = rows[rows["base"].isin(bases)].sort_values("epochs_trained", ascending=False, kind="stable")
     rows = rows.drop_duplicates([*MODEL, "base_seed", "divergence"])
     return rows.sort_values([*MODEL, "divergence"], kind="stable", ignore_index=True)
+
+
+def lost(rows: pd.DataFrame, score: str) -> pd.Series:
+    """By how much the score of an adversary's base is higher than its own."""
+    bases = index.runs(key=list(rows["base"].unique()), variant="any").set_index("key")[score]
+    return bases.reindex(rows["base"]).to_numpy() - rows[score]
 
 
 def best_of(far: pd.DataFrame) -> float:
@@ -421,8 +422,7 @@ def of_best(curves: pd.DataFrame) -> pd.DataFrame:
     is higher, by corpus and seed. curves: of `adversaries`."""
     best = {corpus: best_of(curve) for corpus, curve in curves.groupby("corpus")}
     rows = curves[curves["divergence"] == curves["corpus"].map(best)]
-    lost = rows.set_index(MODEL).eval("base_f1 - f1_1")
-    return by_seed(rows, "of_best_adversary").assign(f1_of_adversary=lost)
+    return by_seed(rows, "of_best_adversary").assign(f1_of_adversary=lost(rows, "f1_1").to_numpy())
 
 
 def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:

@@ -5,6 +5,7 @@ import pandas as pd
 from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from attn_book import figures, tables
@@ -142,25 +143,25 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
     limits = {"xlim": (-0.2, 1.2), "ylim": (-0.12, 0.98), "aspect": "equal"}
     sheet, axes = figures.sheet(height=3.7, subplot_kw=limits)
     axes.tricontourf(*place(grid), change, levels=[-0.05, 0.05], colors=[orange], alpha=0.3)
-    lines = axes.tricontour(
-        *place(grid), jsd(grid, own), levels=[0.1, 0.2, 0.3, 0.4], colors=figures.QUIET, linewidths=1
-    )
-    axes.clabel(lines, fmt="%.1f")
+    levels = [0.1, 0.2, 0.3, 0.4]
+    lines = axes.tricontour(*place(grid), jsd(grid, own), levels=levels, colors=figures.QUIET, linewidths=1)
+    ray = np.linspace(own, [0, 0.8, 0.2], 99)  # along which the lines are labelled
+    at_level = [ray[np.abs(jsd(ray, own) - level).argmin()] for level in levels]
+    axes.clabel(lines, fmt="%.1f", manual=[*place(at_level).T])
     axes.plot(*place(np.eye(3)[[0, 1, 2, 0]]), color=figures.INK, linewidth=1.4)
     axes.plot(*place(own), "o", color=figures.INK)
     axes.plot(*place(far), "*", color=orange, markersize=17, markeredgecolor=figures.SHEET, zorder=5)
     alone = expit(read["bias"] + contribution)  # p if one word has all the weight
     names = [f"{word}: p = {p:.2f}" for word, p in zip(toy["token"], alone, strict=True)]
-    for weights, name, up in zip(
-        [*np.eye(3), own, far], [*names, "the model’s", "optimum"], (-1, 1, -1, -1, 1), strict=True
-    ):
-        x, y = place(weights)
-        axes.text(x, y + 0.08 * up, name, ha="center", va="center_baseline")
+    shifts = [(0, -0.08), (0, 0.08), (0, -0.08), (0, -0.08), (-0.17, 0)]
+    labels = zip([*np.eye(3), own, far], [*names, "the model’s", "optimum"], shifts, strict=True)
+    for weights, name, shift in labels:
+        axes.text(*place(weights) + shift, name, ha="center", va="center_baseline")
     axes.axis("off")
     return sheet
 
 
-def place(weights: np.ndarray) -> np.ndarray:
+def place(weights: ArrayLike) -> np.ndarray:
     """Where attentions over three words lie in the triangle: x and y."""
     return (np.asarray(weights) @ [[0, 0], [0.5, 0.866], [1, 0]]).T
 

@@ -57,7 +57,7 @@ BY_AUC = {
 
 
 def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]] = CONTRASTS) -> pd.DataFrame:
-    """Contrasts of each data set within seeds, corrected together; those without a common seed are left out.
+    """Contrasts within seeds, each of each data set, corrected together; those without a common seed are left out.
 
     scores: corpus, source, seed, f1, auc, and base_seed, the seed of the model whose weights guide (-1: none does).
     Columns corpus, contrast, score, mean, low, high, n_seeds, n_guides (models that guide the first source; n_seeds
@@ -65,12 +65,10 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     more seeds and guides), lies: 'above', 'below' or 'contains' zero after Holm, '' where not judged.
     """
     gaps = []
-    for corpus, runs in scores.groupby("corpus", sort=False):
-        for name, (first, second, score) in contrasts.items():
-            ours, theirs = (runs[runs["source"] == source].set_index("seed") for source in (first, second))
-            gap = ours.assign(value=ours[score] - theirs[score], corpus=corpus, contrast=name, score=score)
-            gaps.append(gap.dropna(subset="value").reset_index())
-    rows = pd.concat(gaps)
+    for name, (first, second, score) in contrasts.items():
+        ours, theirs = (scores[scores["source"] == source].set_index(["corpus", "seed"]) for source in (first, second))
+        gaps.append(ours.assign(value=ours[score] - theirs[score], contrast=name, score=score))
+    rows = pd.concat(gaps).dropna(subset="value").reset_index()
     by = ["corpus", "contrast", "score"]
     table = over_seeds(rows, *by).drop(columns="std")
     guide = rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"])

@@ -83,9 +83,7 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     table = rules.set_index("id").join(measured(rules)).join(data, on="corpus")
     table["reported"] = table["reference"]
     table["unjudged"] = unjudged(table, models)
-    absent = table["ours"].isna()
-    table["data"] = table["data"].mask(absent, "absent")
-    table["n_train"] = table["n_train"].mask(absent)
+    table.loc[table["ours"].isna(), ["data", "n_train"]] = "absent", np.nan
     table["verdict"] = np.where(table["unjudged"] == "", verdicts(table), "unjudged")
     table.loc[chance_among_sets(table), "verdict"] = "undecided"
     table = table.drop(columns=["documents", "guides"]).reset_index()
@@ -115,16 +113,13 @@ def verdicts(rows: pd.DataFrame) -> np.ndarray:
     the interval contains an edge, nothing is decided. What is the same in every seed has no interval and is judged by
     its value. rows: side, reported, tolerance (of a claim NaN), ours, low, high.
     """
-    low = rows["low"].fillna(rows["ours"])
-    high = rows["high"].fillna(rows["ours"])
-    least = rows["reported"] - rows["tolerance"] - ROUNDING
-    most = rows["reported"] + rows["tolerance"] + ROUNDING
-    within = (low >= least) & (high <= most)
-    outside = (low > most) | (high < least)
-    above = rows["low"] > rows["reported"]
-    below = rows["high"] < rows["reported"]
-    holds = within | (above & (rows["side"] == "above")) | (below & (rows["side"] == "below"))
-    differs = outside | (above & (rows["side"] == "below")) | (below & (rows["side"] == "above"))
+    low, high = (rows[end].fillna(rows["ours"]) for end in ("low", "high"))
+    tolerance = rows["tolerance"] + ROUNDING
+    above, below = rows["side"] == "above", rows["side"] == "below"
+    least = (rows["reported"] - tolerance).mask(above, rows["reported"]).mask(below, -np.inf)
+    most = (rows["reported"] + tolerance).mask(below, rows["reported"]).mask(above, np.inf)
+    holds = (low > least) & (high < most)
+    differs = (low > most) | (high < least)
     return np.select([holds, differs], ["holds", "differs"], "undecided")
 
 
@@ -145,16 +140,16 @@ def unjudged(table: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
     places = pd.MultiIndex.from_frame(table[["corpus", "encoder_ours", "attention"]])
     ran = places.isin(pd.MultiIndex.from_frame(models[["corpus", "encoder", "attention"]]))
 
-    # Of several reasons the last one stays.
-    why = pd.Series("", index=table.index)
-    why[threshold & (seeds < HEADLINE_SEEDS)] = "few seeds"
-    why[~threshold & no_interval & (seeds < INTERVAL_SEEDS)] = "few seeds"
-    why[~threshold & table["tolerance"].isna()] = "by its gap"
-    why[unable(table, models)] = "weak model"
-    why[documents < np.where(threshold, FEWEST, FEWEST_IN_BIN)] = "few documents"
-    why[table["ours"].isna()] = "no run"
-    why[table["ours"].isna() & ran] = "no document"
-    return why
+    absent = table["ours"].isna()
+    reasons = {
+        "no document": absent & ran,
+        "no run": absent,
+        "few documents": documents < np.where(threshold, FEWEST, FEWEST_IN_BIN),
+        "weak model": unable(table, models),
+        "by its gap": ~threshold & table["tolerance"].isna(),
+        "few seeds": np.where(threshold, seeds < HEADLINE_SEEDS, no_interval & (seeds < INTERVAL_SEEDS)),
+    }
+    return pd.Series(np.select(list(reasons.values()), list(reasons), ""), table.index)
 
 
 def unable(rules: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
