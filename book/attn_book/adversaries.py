@@ -41,7 +41,13 @@ def controlled(rows: pd.DataFrame, seeds: pd.DataFrame | None = None) -> pd.Data
 
 def narrow() -> pd.DataFrame:
     """`controlled` adversaries on SST with 16 units in place of 128, after 60 epochs; of the data set "narrow"."""
-    where = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "hidden": 16, "source": "archive"}
+    where = {
+        "corpus": "sst",
+        "encoder": "lstm",
+        "attention": "tanh",
+        "hidden": 16,
+        "source": "archive",
+    }
     rows = index.runs(divergence=[0, 0.005], **where).query("divergence == 0 or epochs == 60")
     return controlled(rows).assign(corpus="narrow", another_seed=np.nan)
 
@@ -49,7 +55,11 @@ def narrow() -> pd.DataFrame:
 def figure_5() -> pd.DataFrame:
     """Points read off the paper's Figure 5: corpus, model, statistic (which point), jsd, tvd."""
     read = reported("wiegreffe_figure5_digitised")
-    points = read.pivot(index=["corpus", "model", "statistic"], columns="measure", values="value")
+    points = read.pivot(
+        index=["corpus", "model", "statistic"],
+        columns="measure",
+        values="value",
+    )
     return points.set_axis(["jsd", "tvd"], axis=1).reset_index()
 
 
@@ -66,7 +76,11 @@ def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:
     where Holm's correction leaves it undecided."""
     logs = over_bases(np.log(rows["tvd"] / rows[control]).set_axis(rows["corpus"]))
     table = np.exp(logs[["mean", "low", "high"]]).assign(p=logs["p"])
-    marks = np.where(table["p"] < LEVEL, "", " ?")
+    marks = np.where(
+        table["p"] < LEVEL,
+        "",
+        " ?",
+    )
     return table.assign(cell=table["mean"].map("{:.2f}".format) + marks)
 
 
@@ -90,4 +104,8 @@ def as_guides(corpora: list[str]) -> pd.DataFrame:
     led = derived.guided(corpora).query("source == 'adversary'")
     flat = derived.uniform_beside(led).groupby("corpus").mean()
     led = led.groupby(["corpus", "vectors", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
-    return led.join(flat, on="corpus", rsuffix="_uniform")
+    return led.join(
+        flat,
+        on="corpus",
+        rsuffix="_uniform",
+    )

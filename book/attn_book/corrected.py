@@ -29,6 +29,10 @@ def p_of(rows: pd.DataFrame, line: pd.Series | float = 0) -> pd.Series:
     free = rows["n_seeds"].clip(lower=2) - 1
     off = rows["mean"] - line
     half = (rows["mean"] - rows["low"]).where(off > 0, rows["high"] - rows["mean"])
-    far = np.where(half > 0, off.abs() / half.where(half > 0), np.where(off == 0, 0, np.inf))
+    far = np.where(
+        half > 0,
+        off.abs() / half.where(half > 0),
+        np.where(off == 0, 0, np.inf),
+    )
     p = 2 * special.stdtr(free, -far * special.stdtrit(free, 1 - LEVEL / 2))
     return pd.Series(p, rows.index).where(half.notna(), 1.0)

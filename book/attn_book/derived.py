@@ -26,7 +26,16 @@ from attn_lab.runs.baselines import weak
 from attn_lab.runs.provenance import count_documents
 from attn_lab.runs.run import SEEDS, Run
 
-PLACE = ["corpus", "encoder", "attention", "selection", "measure", "statistic", "predicted", "bin"]
+PLACE = [
+    "corpus",
+    "encoder",
+    "attention",
+    "selection",
+    "measure",
+    "statistic",
+    "predicted",
+    "bin",
+]
 """What a number is found by, columns of `index.numbers`; encoder and attention are empty where it is of a data set."""
 
 SCORES = ("accuracy", "macro_f1", "f1_1")
@@ -74,7 +83,13 @@ def of_runs(rules: pd.DataFrame, ask: Callable = index.numbers, **where: object)
 def of_all(table: pd.DataFrame, **model: str) -> pd.DataFrame:
     """Numbers of all classes, without bins. table: a column a measure; its index, and model, say of which run."""
     rows = table.melt(var_name="measure", ignore_index=False).reset_index()
-    return rows.assign(statistic="value", predicted="all", bin="all", n=np.nan, **model)
+    return rows.assign(
+        statistic="value",
+        predicted="all",
+        bin="all",
+        n=np.nan,
+        **model,
+    )
 
 
 def note_of(values: np.ndarray, statistic: Callable = np.mean) -> dict[str, float]:
@@ -223,14 +238,24 @@ def beside_permuted(test: Callable[[Traces], np.ndarray]) -> pd.DataFrame:
             len(kept),
             defined.sum(),
         )
-    names = ["corpus", "encoder", "own", "permuted", "mean", "low", "high", "n_seeds", "documents"]
+    names = [
+        "corpus",
+        "encoder",
+        "own",
+        "permuted",
+        "mean",
+        "low",
+        "high",
+        "n_seeds",
+        "documents",
+    ]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names).sort_values("mean", ascending=False)
 
 
-def measured(name: str, **options) -> pd.DataFrame:
-    """A table of data/measured, checked against MANIFEST. options: of pandas.read_csv."""
-    packed = "xz" if name.endswith("xz") else None
-    return pd.read_csv(store.read_data(f"measured/{name}"), compression=packed, **options)
+def measured(name: str, folder: str = "measured", **options) -> pd.DataFrame:
+    """A table of data/measured, or another folder there, checked against MANIFEST. options: of pandas.read_csv."""
+    packed = {"gz": "gzip", "xz": "xz"}.get(name.rpartition(".")[2])
+    return pd.read_csv(store.read_data(f"{folder}/{name}"), compression=packed, **options)
 
 
 def of_permuted(numbers: list[str]) -> pd.DataFrame:
@@ -256,11 +281,16 @@ READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 MODEL = ["corpus", "seed"]
 
 
-def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
+def classifiers(
+    corpora: str | Iterable[str],
+    attention: str = "tanh",
+    selection: str = "dev",
+) -> pd.DataFrame:
     """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
     jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
-    where = {"corpus": corpora, "attention": attention, "selection": selection}
-    return in_pairs(index.runs, encoder="lstm", source="archive", **where)
+    return in_pairs(
+        index.runs, corpus=corpora, attention=attention, selection=selection, encoder="lstm", source="archive"
+    )
 
 
 def adversaries(corpora: str | Iterable[str]) -> pd.DataFrame:
@@ -295,7 +325,13 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     with source, f1 (of class 1), base_seed (of the model whose weights guide, -1 for none); of an adversary that guides
     its divergence, epochs_trained and jsd (mean, from its base), NaN elsewhere. Adversaries that guide are of models on
     PPMI vectors or, where none is trained on these yet, on fastText vectors."""
-    where = {"corpus": list(corpora), "encoder": "average", "guide": "any", "words": "any", "source": "archive"}
+    where = {
+        "corpus": list(corpora),
+        "encoder": "average",
+        "guide": "any",
+        "words": "any",
+        "source": "archive",
+    }
     new, old = (rows.dropna(subset="base_divergence") for rows in of_both(index.runs, **where))
     led = pd.concat([new, old[~old["corpus"].isin(new["corpus"])]])
     rows = in_pairs(index.runs, **where)
@@ -306,14 +342,23 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     guides = index.runs(key=list(led["base"].unique()), variant="any").dropna(subset="divergence").set_index("key")
     guides = guides[["divergence", "epochs_trained", "jsd"]]
     base_seed = rows["base_seed"].fillna(-1).astype(int)
-    rows = rows.drop(columns=guides.columns).assign(source=source, base_seed=base_seed, f1=rows["f1_1"])
+    rows = rows.drop(columns=guides.columns).assign(
+        source=source,
+        base_seed=base_seed,
+        f1=rows["f1_1"],
+    )
     return rows[source.isin(SOURCES)].join(guides, on="base")
 
 
 def uniform_beside(led: pd.DataFrame) -> pd.DataFrame:
     """f1 and auc by corpus and seed of networks under uniform weights, on the vectors of `led`."""
     kinds = led[["corpus", "vectors"]].drop_duplicates()
-    rows = index.runs(encoder="average", attention="uniform", source="archive", vectors="any").merge(kinds)
+    rows = index.runs(
+        encoder="average",
+        attention="uniform",
+        source="archive",
+        vectors="any",
+    ).merge(kinds)
     return rows.rename(columns={"f1_1": "f1"}).set_index(MODEL)[["f1", "auc"]]
 
 
@@ -351,7 +396,12 @@ def at_guide_jsd(led: pd.DataFrame) -> dict:
         return {}
     around = means.iloc[nearer - 1 : nearer + 1]
     read = np.interp(GUIDE_JSD, around["jsd"], around["f1"])
-    return {"mean": read, "low": around["f1"].min(), "high": around["f1"].max(), "n_seeds": 1}
+    return {
+        "mean": read,
+        "low": around["f1"].min(),
+        "high": around["f1"].max(),
+        "n_seeds": 1,
+    }
 
 
 def seed_tables(corpus: str) -> list[pd.DataFrame]:
@@ -438,7 +488,11 @@ def tvd_at(jsd: Iterable[float], tvd: Iterable[float], at: float) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
-def of_curves(curves: pd.DataFrame, corpora: list[str], searches: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def of_curves(
+    curves: pd.DataFrame,
+    corpora: list[str],
+    searches: dict[str, pd.DataFrame],
+) -> pd.DataFrame:
     """What bands ask of each seed's curve, by corpus and seed; TVD halved, on straight lines between points. curves: of
     `adversaries`; searches: of `searched`."""
     points = [classifiers(corpora).assign(kind="seeds"), classifiers(corpora, "uniform").assign(kind="uniform")]

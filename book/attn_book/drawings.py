@@ -28,9 +28,20 @@ LINES = ("-", "--", ":")
 MARKS = ("o", "s", "D")
 
 
-def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.ndarray]:
+def columns(
+    names: list[str],
+    height: float,
+    ticks: tuple,
+) -> tuple[Figure, np.ndarray]:
     """Axes in two columns, a named row a model."""
-    sheet, grid = figures.sheet(len(names), height, ncols=2, sharex=True, sharey="row", squeeze=False)
+    sheet, grid = figures.sheet(
+        len(names),
+        height,
+        ncols=2,
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+    )
     sheet.set_layout_engine("constrained", hspace=0.3)
     for axes, name in zip(grid[:, 0], names, strict=True):
         axes.set_ylabel(name)
@@ -42,7 +53,12 @@ def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.n
 
 def name_classes(axes: Axes) -> None:
     """The classes' lines or marks, in one row above the axes."""
-    names = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, labelcolor=figures.INK)
+    names = axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=3,
+        labelcolor=figures.INK,
+    )
     names.set_in_layout(False)
 
 
@@ -60,7 +76,12 @@ def shares_of(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return shares.reindex(columns=range(40), fill_value=0)
 
 
-def histograms(measure: str, models: list[tuple[str, str]], height: float, ticks: tuple) -> tuple[Figure, str]:
+def histograms(
+    measure: str,
+    models: list[tuple[str, str]],
+    height: float,
+    ticks: tuple,
+) -> tuple[Figure, str]:
     """Shares of the test texts by a measure, a line a predicted class, for models (corpus, encoder) with additive
     attention; and the means, as an alternative text."""
     bins = edges(measure)
@@ -88,7 +109,12 @@ def histograms(measure: str, models: list[tuple[str, str]], height: float, ticks
     return sheet, "Means, the paper’s and ours: " + "; ".join(means)
 
 
-def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tuple) -> tuple[Figure, str]:
+def quartiles(
+    rows: pd.DataFrame,
+    corpora: list[str],
+    height: float,
+    ticks: tuple,
+) -> tuple[Figure, str]:
     """Medians and quartiles by range of the largest weight and by class, from rules of the scorecard; and the medians,
     as an alternative text. Ours of fewer than 20 texts are left out."""
     rows = rows.assign(ours=rows["ours"].mask(rows["unjudged"].str.contains("document")))
@@ -101,11 +127,22 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
         for n, name in enumerate(names):
             by_range = []
             heights = np.arange(4) + 0.24 * (n - (len(names) - 1) / 2)
-            for axes, (side, (colour, face)) in zip(pair, looks.items(), strict=True):
+            for axes, (side, (colour, face)) in zip(
+                pair,
+                looks.items(),
+                strict=True,
+            ):
                 of_class = table.loc[corpus, name][side].reindex(ATTENTION_BINS)
                 by_range.append(" ".join(number(median, ".2f") for median in of_class["median"].dropna()))
                 axes.hlines(heights, of_class["q25"], of_class["q75"], color=colour)
-                axes.plot(of_class["median"], heights, MARKS[n], color=colour, mfc=face, label=name)
+                axes.plot(
+                    of_class["median"],
+                    heights,
+                    MARKS[n],
+                    color=colour,
+                    mfc=face,
+                    label=name,
+                )
             medians.append(f"{SETS[corpus]}, {name}: {'; '.join(by_range)}")
         pair[0].set_yticks(range(4), [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS])
         pair[0].set_ylim(3.5, -0.5)
@@ -113,10 +150,21 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
     return sheet, "Medians by range, the paper’s and ours: " + "; ".join(medians)
 
 
-def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], height: float) -> tuple[Figure, str]:
+def bars(
+    rows: pd.DataFrame,
+    printed: pd.DataFrame,
+    heads: dict[str, str],
+    height: float,
+) -> tuple[Figure, str]:
     """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the
     scorecard; and their numbers, as an alternative text."""
-    sheet, panels = figures.sheet(1, height, ncols=len(heads), sharex=True, sharey=True)
+    sheet, panels = figures.sheet(
+        1,
+        height,
+        ncols=len(heads),
+        sharex=True,
+        sharey=True,
+    )
     sentences = []
     for axes, (item, head) in zip(panels, heads.items(), strict=True):
         theirs = printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS)
@@ -124,7 +172,13 @@ def bars(rows: pd.DataFrame, printed: pd.DataFrame, heads: dict[str, str], heigh
         ours = rows[rows["item"] == item].set_index("corpus").rename(SETS).dropna(subset="ours")
         axes.barh(theirs.index, theirs, color=figures.SHEET, edgecolor=figures.INK)
         ends = [ours["ours"] - ours["low"], ours["high"] - ours["ours"]]
-        axes.errorbar(ours["ours"], ours.index, xerr=ends, fmt="o", color=figures.COLOURS["lstm"])
+        axes.errorbar(
+            ours["ours"],
+            ours.index,
+            xerr=ends,
+            fmt="o",
+            color=figures.COLOURS["lstm"],
+        )
         axes.set_title(f"{item}\n{head}", loc="left")
         axes.grid(True, axis="x")
         sentences.append(f"{item}, printed: {listed(theirs)}; ours: {listed(ours['ours'])}")
@@ -142,19 +196,53 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
     change = expit(read["bias"] + grid @ contribution) - read["p"]
     limits = {"xlim": (-0.2, 1.2), "ylim": (-0.12, 0.98), "aspect": "equal"}
     sheet, axes = figures.sheet(height=3.7, subplot_kw=limits)
-    axes.tricontourf(*place(grid), change, levels=[-0.05, 0.05], colors=[orange], alpha=0.3)
+    axes.tricontourf(
+        *place(grid),
+        change,
+        levels=[-0.05, 0.05],
+        colors=[orange],
+        alpha=0.3,
+    )
     levels = [0.1, 0.2, 0.3, 0.4]
-    lines = axes.tricontour(*place(grid), jsd(grid, own), levels=levels, colors=figures.QUIET, linewidths=1)
+    lines = axes.tricontour(
+        *place(grid),
+        jsd(grid, own),
+        levels=levels,
+        colors=figures.QUIET,
+        linewidths=1,
+    )
     ray = np.linspace(own, [0, 0.8, 0.2], 99)  # along which the lines are labelled
     at_level = [ray[np.abs(jsd(ray, own) - level).argmin()] for level in levels]
     axes.clabel(lines, fmt="%.1f", manual=[*place(at_level).T])
-    axes.plot(*place(np.eye(3)[[0, 1, 2, 0]]), color=figures.INK, linewidth=1.4)
+    axes.plot(
+        *place(np.eye(3)[[0, 1, 2, 0]]),
+        color=figures.INK,
+        linewidth=1.4,
+    )
     axes.plot(*place(own), "o", color=figures.INK)
-    axes.plot(*place(far), "*", color=orange, markersize=17, markeredgecolor=figures.SHEET, zorder=5)
+    axes.plot(
+        *place(far),
+        "*",
+        color=orange,
+        markersize=17,
+        markeredgecolor=figures.SHEET,
+        zorder=5,
+    )
     alone = expit(read["bias"] + contribution)  # p if one word has all the weight
     names = [f"{word}: p = {p:.2f}" for word, p in zip(toy["token"], alone, strict=True)]
-    shifts = [(0, -0.08), (0, 0.08), (0, -0.08), (0, -0.08), (-0.17, 0)]
-    labels = zip([*np.eye(3), own, far], [*names, "the model’s", "optimum"], shifts, strict=True)
+    shifts = [
+        (0, -0.08),
+        (0, 0.08),
+        (0, -0.08),
+        (0, -0.08),
+        (-0.17, 0),
+    ]
+    labels = zip(
+        [*np.eye(3), own, far],
+        [*names, "the model’s", "optimum"],
+        shifts,
+        strict=True,
+    )
     for weights, name, shift in labels:
         axes.text(*place(weights) + shift, name, ha="center", va="center_baseline")
     axes.axis("off")

@@ -56,7 +56,13 @@ def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Any]:
     return plt.subplots(rows, figsize=(4.8, height), **options)
 
 
-def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "") -> None:
+def show(
+    figure: Figure | str,
+    name: str,
+    title: str,
+    caption: str,
+    alt: str = "",
+) -> None:
     """Put a figure, or HTML in its place, into the page: title (the message), picture, caption."""
     from IPython.display import HTML, display
 
@@ -104,14 +110,25 @@ def points(
         **options,
     )
     hollow = rows.query(f"n_seeds < {HEADLINE_SEEDS} or low.isna()")
-    ax.plot(hollow["mean"], hollow[line], "o", color=SHEET, markersize=5)
+    ax.plot(
+        hollow["mean"],
+        hollow[line],
+        "o",
+        color=SHEET,
+        markersize=5,
+    )
     bare(ax)
 
 
 def bare(ax: Axes) -> None:
     """Named lines on a grid, without frame and titles of axes; the first and the last clear of the edge."""
     ax.grid(True, axis="x")
-    ax.set(xlabel="", ylabel="", frame_on=False, ylim=(len(ax.get_yticks()) - 0.5, -0.5))
+    ax.set(
+        xlabel="",
+        ylabel="",
+        frame_on=False,
+        ylim=(len(ax.get_yticks()) - 0.5, -0.5),
+    )
 
 
 def forest(ax: Axes, rows: pd.DataFrame, encoder: str) -> None:
@@ -120,11 +137,22 @@ def forest(ax: Axes, rows: pd.DataFrame, encoder: str) -> None:
     points(ax, rows, "line", legend=False)
 
 
-def beside_permuted(rows: pd.DataFrame, form: str, axis: str, name: str, title: str, caption: str) -> None:
+def beside_permuted(
+    rows: pd.DataFrame,
+    form: str,
+    axis: str,
+    name: str,
+    title: str,
+    caption: str,
+) -> None:
     """Show rows of `derived.beside_permuted`: a test under the model's own weights minus under the same permuted; open
     below FEWEST texts. axis: what is drawn."""
     figure, axes = sheet(height=0.6 + 0.36 * len(rows))
-    forest(axes, rows.assign(n_seeds=rows["n_seeds"].where(rows["documents"] >= FEWEST, 0)), "serrano")
+    forest(
+        axes,
+        rows.assign(n_seeds=rows["n_seeds"].where(rows["documents"] >= FEWEST, 0)),
+        "serrano",
+    )
     axes.axvline(0, color=INK, linewidth=1)
     axes.set_xlabel(axis)
     drawn = rows.loc[rows["documents"] > 0, ["mean", "low", "high"]].map(number, form=form)
@@ -132,11 +160,23 @@ def beside_permuted(rows: pd.DataFrame, form: str, axis: str, name: str, title: 
     show(figure, name, title, caption, "; ".join(texts))
 
 
-def boxes(ax: Axes, rows: pd.DataFrame, y: Sequence[float], colours: str | Sequence[str] = RULE) -> None:
+def boxes(
+    ax: Axes,
+    rows: pd.DataFrame,
+    y: Sequence[float],
+    colours: str | Sequence[str] = RULE,
+) -> None:
     """Box plots from stored quartiles and whiskers, one a row."""
     ax.hlines(y, rows["whisker_low"], rows["whisker_high"], QUIET, linewidth=1)
     ax.hlines(y, rows["q25"], rows["q75"], colours, linewidth=7)
-    ax.plot(rows["median"], y, "|", color=INK, markersize=9, markeredgewidth=2.5)
+    ax.plot(
+        rows["median"],
+        y,
+        "|",
+        color=INK,
+        markersize=9,
+        markeredgewidth=2.5,
+    )
 
 
 def dots(ax: Axes, rows: pd.DataFrame) -> list[str]:
@@ -159,7 +199,12 @@ def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
         ax.text(*point, f"\n{YOURS}", linespacing=0.6, ha="center", va="top")  # close below the star
 
 
-def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
+def yours_in_lines(
+    ax: Axes,
+    rows: pd.DataFrame,
+    order: list[str],
+    value: str = "mean",
+) -> None:
     """Rows of `page.chosen`, by the column `value`, in a figure of one line a data set, `order`; a set that the figure
     lacks gets a line below."""
     for row in rows.itertuples():
@@ -171,7 +216,13 @@ def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = 
         yours(ax, [getattr(row, value)], [y])
 
 
-def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
+def scale(
+    ax: Axes,
+    left: float,
+    right: float,
+    low: str = "",
+    high: str = "",
+) -> None:
     """A horizontal axis with five ticks, its ends named."""
     ticks = np.linspace(left, right, 5)
     ends = {left: low, right: high}
@@ -182,12 +233,24 @@ def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") ->
 # ---- the book's one sentence -----------------------------------------------------------------------------------------
 
 
-def toy_bars(ax: Axes, toy: pd.DataFrame, answer: dict, colour: str = COLOURS["lstm"]) -> None:
+def toy_bars(
+    ax: Axes,
+    toy: pd.DataFrame,
+    answer: dict,
+    colour: str = COLOURS["lstm"],
+) -> None:
     """The words of `read_sentence`: weights as bars, contributions, and the output as arithmetic. colour: grey where
     the weights are not the model's own."""
     import seaborn as sns
 
-    sns.barplot(toy, x=toy.index, y="attention", color=colour, saturation=1, ax=ax)
+    sns.barplot(
+        toy,
+        x=toy.index,
+        y="attention",
+        color=colour,
+        saturation=1,
+        ax=ax,
+    )
     words = [
         f"{row.token}\nα = {row.attention:.2f}\nc = {number(row.contribution, '+.2f')}" for row in toy.itertuples()
     ]

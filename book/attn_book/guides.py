@@ -76,5 +76,9 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     table["p"] = p_of(table)
     enough = table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS
     corrected = pd.Series(holm(table["p"][enough].to_numpy()), table.index[enough]).reindex(table.index)
-    lies = np.select([~enough, corrected >= LEVEL, table["mean"] > 0], ["", "contains", "above"], "below")
+    lies = np.select(
+        [~enough, corrected >= LEVEL, table["mean"] > 0],
+        ["", "contains", "above"],
+        "below",
+    )
     return table.assign(holm=corrected, lies=lies)

@@ -20,7 +20,7 @@ from attn_core.measures import HEADLINE_SEEDS, INTERVAL_SEEDS, LEVEL
 from attn_lab.data.catalogue import CATALOGUE, WIEGREFFE
 from attn_lab.runs.baselines import weak
 from attn_lab.runs.index import over_seeds, runs
-from attn_lab.runs.store import read_data, reported_folder
+from attn_lab.runs.store import reported_folder
 
 FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
@@ -35,7 +35,15 @@ FEWEST_IN_BIN = 20
 FEWEST = 50
 """Documents below which nothing is claimed."""
 
-CLAIMED = ["paper", "item", "group", "encoder", "attention", "measure", "statistic"]
+CLAIMED = [
+    "paper",
+    "item",
+    "group",
+    "encoder",
+    "attention",
+    "measure",
+    "statistic",
+]
 """What the data sets of one claim share."""
 
 ROUNDING = 1e-9
@@ -47,8 +55,7 @@ def _table(name: str) -> pd.DataFrame:
     paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
-    packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
-    table = pd.read_csv(read_data(f"reported/{paths[name]}"), dtype={"class": "string"}, compression=packed)
+    table = derived.measured(paths[name], "reported", dtype={"class": "string"})
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         asked = table.loc[:, "kind":"late"]
         table[asked.columns] = asked.fillna("").astype(str)
@@ -186,7 +193,11 @@ def measured(rules: pd.DataFrame) -> pd.DataFrame:
     return table[derived.NOTES].astype(float).rename(columns={"mean": "ours"})
 
 
-def values(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
+def values(
+    rules: pd.DataFrame,
+    numbers: pd.DataFrame,
+    by: list[str] = PLACE,
+) -> pd.DataFrame:
     """id (of the rule), seed, value, n (documents): what each rule asks for, differences within seeds; undefined ones
     left out. rules: `placed`. numbers: see `derived.Stored`. by: columns by which a rule finds its numbers."""
     first = looked_up(rules, numbers, by)
@@ -194,12 +205,20 @@ def values(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str] = PLACE) ->
     if len(compared):
         field = compared["minus"].str.split("_ours=")
         changed = {name: field.str[1].where(field.str[0] == name, compared[name]) for name in ("encoder", "measure")}
-        second = looked_up(compared.assign(**changed), numbers, by)["value"].reindex(first.index)
+        second = looked_up(
+            compared.assign(**changed),
+            numbers,
+            by,
+        )["value"].reindex(first.index)
         first["value"] -= second.where(first.index.isin(compared["id"], 0), 0)
     return first[np.isfinite(first["value"])].reset_index()
 
 
-def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
+def looked_up(
+    rules: pd.DataFrame,
+    numbers: pd.DataFrame,
+    by: list[str] = PLACE,
+) -> pd.DataFrame:
     """By id and seed the value of the place that each rule names; of several bins the mean, weighted by their
     documents; and n, these documents together."""
     bins = rules[["id", *by]].assign(bin=rules["bin"].str.split(" ")).explode("bin")

@@ -72,8 +72,16 @@ def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
     """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of permuted weights in one
     training (`derived.of_permuted`), which decides nothing."""
     rows = judged(rows)
-    ours = rows.pivot(index="item", columns="corpus", values="ours")[rows["corpus"].unique()]
-    control = permuted.pivot(index="number", columns="corpus", values="permuted")[permuted["corpus"].unique()]
+    ours = rows.pivot(
+        index="item",
+        columns="corpus",
+        values="ours",
+    )[rows["corpus"].unique()]
+    control = permuted.pivot(
+        index="number",
+        columns="corpus",
+        values="permuted",
+    )[permuted["corpus"].unique()]
     lines = []
     for item, rules in rows.groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
@@ -131,7 +139,11 @@ def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     return HTML(f'<div class="attn-rows attn-plain">{body}</div>')
 
 
-def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], here: str = "") -> HTML:
+def record(
+    rows: pd.DataFrame | list[tuple[str, str]],
+    evidence: Iterable[str],
+    here: str = "",
+) -> HTML:
     """The record of a page, folded: data, vectors, seeds, rules and their dates, what else was trained, evidence. rows:
     of the scorecard, all that the page is judged by, or what to say of one that judges nothing. evidence: numbers of
     the statements it rests on."""

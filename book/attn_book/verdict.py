@@ -64,18 +64,35 @@ ASKED = {"1a": "outdone", "3a": "top item", "4b": "order"}
 """Serrano & Smith's statements, as the scorecard judges them."""
 
 
-def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: Any) -> Run:
+def planted(
+    seed: int,
+    encoder: str = "average",
+    n_train: int = 600,
+    **fields: Any,
+) -> Run:
     """A run on texts in which one word decides, see `made`."""
     return made("planted", PLANTED | {"n_train": n_train}, seed, encoder, **fields)
 
 
-def made(corpus: str, options: dict, seed: int, encoder: str = "average", **fields: Any) -> Run:
+def made(
+    corpus: str,
+    options: dict,
+    seed: int,
+    encoder: str = "average",
+    **fields: Any,
+) -> Run:
     """A run on texts whose deciding word is known; with a guide or a divergence its base is the run of `base(seed)`, by
     default the trained one."""
     if fields.keys() & {"guide", "divergence"}:
         fields["base"] = fields.get("base", partial(made, corpus, options))(seed)
     fields.setdefault("attention", "given" if "guide" in fields else "tanh")
-    return Run(corpus, encoder, seed=seed, options=tuple(options.items()), **fields)
+    return Run(
+        corpus,
+        encoder,
+        seed=seed,
+        options=tuple(options.items()),
+        **fields,
+    )
 
 
 # ---- what is counted of single texts ---------------------------------------------------------------------------------
@@ -125,7 +142,17 @@ def of_texts() -> pd.DataFrame:
         n_seeds, documents = values.shape
         of = f"over {documents:,} texts and {n_seeds} seeds" + ", no context" * alone
         rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds + stable, documents, of))
-    names = ["claim", "kind", "corpus", "mean", "low", "high", "n_seeds", "documents", "of"]
+    names = [
+        "claim",
+        "kind",
+        "corpus",
+        "mean",
+        "low",
+        "high",
+        "n_seeds",
+        "documents",
+        "of",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -136,7 +163,13 @@ def of_texts() -> pd.DataFrame:
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
     column (own, permuted, oracle), corpus, mean, low, high, n_seeds, documents, of (these in words)."""
-    counted = [*of_own(), of_cost(), *of_serrano(), of_texts(), *of_planted()]
+    counted = [
+        *of_own(),
+        of_cost(),
+        *of_serrano(),
+        of_texts(),
+        *of_planted(),
+    ]
     collected = pd.concat(counted, ignore_index=True)
     collected["column"] = collected["kind"].where(collected["kind"].isin(["own", "permuted"]), "oracle")
     return collected.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
@@ -162,7 +195,11 @@ def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
     return sized(over_seeds(rows, "corpus").assign(claim=claim, kind=kind), texts)
 
 
-def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = "own") -> pd.DataFrame:
+def of_score(
+    claim: str,
+    difference: Callable[[str], pd.DataFrame],
+    kind: str = "own",
+) -> pd.DataFrame:
     """The same of a difference in F1, which never stands without that in AUC. difference: score -> rows."""
     rows = of_claim(claim, difference("f1"), kind).set_index("corpus")
     by_auc = over_seeds(difference("auc"), "corpus").set_index("corpus")
@@ -212,7 +249,11 @@ def of_serrano() -> list[pd.DataFrame]:
     """The scorecard's rows of a HAN with GRU, and of one training its controls."""
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
     claim = card["item"].str.split().str[1].map(ASKED)
-    card = card.assign(claim=claim, kind="own", mean=card["ours"]).dropna(subset="claim")
+    card = card.assign(
+        claim=claim,
+        kind="own",
+        mean=card["ours"],
+    ).dropna(subset="claim")
     controls = derived.of_permuted(list(ASKED))
     controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
     several = {name: len(derived.of_several(Run(name, "han_rnn"))) for name in controls["corpus"].unique()}
@@ -230,12 +271,8 @@ def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
 
     def gain(score: str, **fields) -> pd.DataFrame:
-        values = scores_of(planted, score, **fields) - scores_of(
-            planted,
-            score,
-            attention="uniform",
-        )
-        return pd.DataFrame({"seed": SEEDS[:5], "value": values}).assign(corpus="planted", texts=PLANTED["n_test"])
+        values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
+        return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": PLANTED["n_test"]})
 
     learned = of_score("necessary", gain, "planted")
     permuted = of_score("necessary", partial(gain, guide="permuted"), "permuted")
@@ -323,7 +360,12 @@ LOOKS = {
 GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
 
-def grid(cells: list[tuple], lines: dict[str, str], heads: dict[float, str], height: float) -> Figure:
+def grid(
+    cells: list[tuple],
+    lines: dict[str, str],
+    heads: dict[float, str],
+    height: float,
+) -> Figure:
     """A figure of cells below the lines that name them. cells: row, place, text, colour ("none": hatched); lines: text
     -> its colour; heads: place -> text."""
     sheet, axes = figures.sheet(height=height)
@@ -334,7 +376,14 @@ def grid(cells: list[tuple], lines: dict[str, str], heads: dict[float, str], hei
     )
     axes.bar_label(bars, texts, label_type="center", fontsize=8.6)
     for row, (line, colour) in enumerate(lines.items()):
-        axes.text(-0.47, row - 0.4, line, fontsize=9.2, color=colour, in_layout=False)
+        axes.text(
+            -0.47,
+            row - 0.4,
+            line,
+            fontsize=9.2,
+            color=colour,
+            in_layout=False,
+        )
     for place, head in heads.items():
         axes.text(place, -0.8, head, fontsize=7.8, in_layout=False)
     axes.set(xlim=(-0.5, max(x) + 0.5), ylim=(len(lines) - 0.65, -1.3))
@@ -435,7 +484,11 @@ def won(pairs: dict[str, list]) -> dict[str, float]:
     return {name: min(better(one[:, None], two).mean() for one, two in both) for name, both in pairs.items()}
 
 
-def scores_of(run: Callable[..., Run], score: str = "f1", **fields: Any) -> np.ndarray:
+def scores_of(
+    run: Callable[..., Run],
+    score: str = "f1",
+    **fields: Any,
+) -> np.ndarray:
     """F1 of class 1, or AUC, of five trainings of `run(seed, …)`."""
     name = {"f1": "f1_1"}.get(score, score)
     return np.array(
@@ -501,7 +554,13 @@ def strata() -> tuple[Figure, str]:
     turned = rows["test"] == "adversary"
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
     rows = rows.assign(stratum=[STRATA[int(stratum)] for stratum in rows["stratum"]], corpus=rows["corpus"].map(SETS))
-    sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
+    sheet, panels = figures.sheet(
+        4,
+        8.6,
+        ncols=2,
+        sharex=True,
+        sharey=True,
+    )
     by_panel = rows.melt(["test", "encoder", "stratum", "corpus"], ["low", "value", "high"], value_name="share")
     by_panel = by_panel.groupby(["test", "encoder"])
     for axes, panel in zip(panels.flat, product(STRATUM_TESTS, ("lstm", "average")), strict=True):
