@@ -365,10 +365,7 @@ def uniform_beside(led: pd.DataFrame) -> pd.DataFrame:
 def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
     """The table that `attn_book.guides` takes: of `guided`, each source once a seed. Of several adversaries that
     guide, the one of the paper's Table 3, see `as_in_table_3`."""
-    return once_a_seed(guided(corpora))
-
-
-def once_a_seed(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = guided(corpora)
     by_adversary = rows["source"] == "adversary"
     led = [as_in_table_3(led) for _, led in rows[by_adversary].groupby("corpus")]
     rows = pd.concat([rows[~by_adversary], *led]).sort_index()
@@ -429,16 +426,19 @@ def searched(corpus: str) -> pd.DataFrame | None:
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
     corpora = list(rules["corpus"].unique())
-    networks = guided(corpora)
-    scores = once_a_seed(networks)
     searches = {corpus: table for corpus in corpora if (table := searched(corpus)) is not None}
     compared = of_classifiers(corpora)
     curves = adversaries(corpora)
-    tables = [compared, *of_guides(scores, compared), of_best(curves), of_curves(curves, corpora, searches)]
+    tables = [
+        compared,
+        *of_guides(guided_scores(corpora), compared),
+        of_best(curves),
+        of_curves(curves, corpora, searches),
+    ]
     rows = [of_all(table, encoder="", attention="", selection="dev") for table in tables]
     rows.append(of_all(of_classifiers(corpora, "test"), encoder="", attention="", selection="test"))
     numbers = pd.concat(rows)
-    return numbers, of_models(rules, numbers, networks) | of_documents(rules, searches)
+    return numbers, of_models(rules, numbers, guided(corpora)) | of_documents(rules, searches)
 
 
 def by_seed(rows: pd.DataFrame, of: str) -> pd.DataFrame:

@@ -50,7 +50,11 @@ ABOVE = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 9, "title": No
 """The legend as a row of coloured names over the axes, for `seaborn.move_legend`."""
 
 
-def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Any]:
+def sheet(
+    rows: int = 1,
+    height: float = 3.0,
+    **options,
+) -> tuple[Figure, Any]:
     """A figure of the book's width in its style, and its axes."""
     plt.style.use(Path(__file__).with_name("book.mplstyle"))
     return plt.subplots(rows, figsize=(4.8, height), **options)
@@ -211,7 +215,11 @@ def yours_in_lines(
         lines = [*order, row.corpus]
         y = lines.index(row.corpus)
         if y == len(order):
-            ax.set_yticks([y], [SETS.get(row.corpus, row.corpus)], minor=True)
+            ax.set_yticks(
+                [y],
+                [SETS.get(row.corpus, row.corpus)],
+                minor=True,
+            )
             ax.set_ylim(y + 0.6, -0.5)
         yours(ax, [getattr(row, value)], [y])
 

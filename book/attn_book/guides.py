@@ -14,22 +14,11 @@ import numpy as np
 import pandas as pd
 
 from attn_book.corrected import holm, p_of
+from attn_book.words import NAMES
 from attn_core.measures import HEADLINE_SEEDS, LEVEL
 from attn_lab import over_seeds
 
-SOURCES = {
-    "uniform": "uniform",
-    "trained": "learned by the network itself",
-    "own": "base LSTM",
-    "adversary": "trained adversary",
-    "permuted": "base LSTM, permuted within the document",
-    "swapped": "base LSTM in training, another seed's in the test",
-    "untrained": "untrained LSTM",
-    "searched": "per-document search",
-    "own, position": "base LSTM, places instead of words",
-    "own, rank": "base LSTM, ranks of the weights instead of words",
-    "uniform, position": "uniform, places instead of words",
-}
+SOURCES = NAMES["sources"]
 """Source of the weights (and what the network reads, where not words) -> in words. The first four are Table 3's."""
 
 

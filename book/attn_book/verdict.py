@@ -16,7 +16,7 @@ from attn_book.corrected import holm, p_of
 from attn_book.derived import measured
 from attn_book.fasttext import in_pairs
 from attn_book.scorecard import FEWEST, scorecard
-from attn_book.words import ENCODERS, SETS, number
+from attn_book.words import ENCODERS, NAMES, SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
 from attn_lab import Run, obtain, over_seeds
@@ -24,12 +24,7 @@ from attn_lab.more.known import GOOD, better
 from attn_lab.runs import index, store
 from attn_lab.runs.run import SEEDS
 
-PAPERS = {
-    "jain": "Jain & Wallace",
-    "serrano": "Serrano & Smith",
-    "wiegreffe": "Wiegreffe & Pinter",
-    "ours": "This book",
-}
+PAPERS = NAMES["papers"]
 
 _FILE = yaml.safe_load(store.read_data("reported/claims.yml"))
 TESTS = _FILE["tests"]
@@ -416,14 +411,7 @@ def matrix(rules: dict) -> tuple[Figure, str]:
 
 # ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
 
-KNOWN = {
-    "leverage": ("leverage", "SST, AG, 20N"),
-    "decision": ("decision", "SST, AG, 20N"),
-    "deletion": ("deletion", "SST, AG, 20N"),
-    1.0: ("label word", "SST, always"),
-    0.8: ("label word", "SST, 80 %"),
-    "made": ("made-up", "texts"),
-}
+KNOWN = NAMES["known"]
 """What the good attention is of which a test is tried: three definitions, a word planted in SST, made-up texts."""
 
 BAD = ("permuted", "untrained")
@@ -444,13 +432,12 @@ def survivors(rows: pd.DataFrame) -> set[tuple[str, str]]:
 
 def told() -> pd.DataFrame:
     """How well each test tells good attention from the same weights permuted: columns measure, good (of KNOWN), value,
-    least and most (over data sets, or the interval), documents."""
+    least and most (over data sets, or the interval)."""
     rows = areas().query("statistic == 'beside'").rename(columns={"definition": "good"})
     collected = rows.groupby(["measure", "good"], as_index=False).agg(
         value=("value", "mean"),
         least=("value", "min"),
         most=("value", "max"),
-        documents=("documents", "min"),
     )
     words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
     words = words.query("encoder in ['lstm', 'average']")
@@ -537,13 +524,8 @@ def tests() -> tuple[Figure, str]:
     return grid(drawn, lines, heads, 7.6), "; ".join(said)
 
 
-STRATA = ("<.6", ".6–.75", ".75–.9", ".9–1", "all")
-STRATUM_TESTS = {
-    "shuffle": "Permuting changes p more",
-    "uniform": "Uniform weights change p more",
-    "erasure": "Erasing the top word changes p more",
-    "adversary": "The optimal adversary is nearer",
-}
+STRATA = NAMES["strata"]
+STRATUM_TESTS = NAMES["stratum tests"]
 
 
 def strata() -> tuple[Figure, str]:

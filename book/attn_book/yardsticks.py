@@ -98,8 +98,20 @@ def drawn(means: pd.DataFrame, yours: pd.DataFrame) -> Figure:
     order = figures.dots(axes, means[means["kind"] == "optimal"])
     lines = means.pivot(index="corpus", columns="kind", values="mean").loc[order]
     y = np.arange(len(order))
-    axes.barh(y, lines["shuffled"], 0.62, color=figures.RULE, zorder=0)
-    axes.plot(lines["ceiling"], y, "|", color=figures.INK, markersize=16)
+    axes.barh(
+        y,
+        lines["shuffled"],
+        0.62,
+        color=figures.RULE,
+        zorder=0,
+    )
+    axes.plot(
+        lines["ceiling"],
+        y,
+        "|",
+        color=figures.INK,
+        markersize=16,
+    )
     axes.text(0.01, 0, "contributions permuted", va="center_baseline")
     axes.text(
         lines["ceiling"].iloc[-1] + 0.01,
