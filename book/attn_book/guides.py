@@ -12,27 +12,19 @@ and ranks with places under uniform weights instead of chance, since as many ran
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from attn_book.corrected import holm, p_of
 from attn_book.words import NAMES
 from attn_core.measures import HEADLINE_SEEDS, LEVEL
 from attn_lab import over_seeds
+from attn_lab.runs import store
 
 SOURCES = NAMES["sources"]
 """Source of the weights (and what the network reads, where not words) -> in words. The first four are Table 3's."""
 
 
-CONTRASTS = {
-    "own − trained": ("own", "trained", "f1"),
-    "own − uniform": ("own", "uniform", "f1"),
-    "own − permuted": ("own", "permuted", "f1"),
-    "own − swapped": ("own", "swapped", "f1"),
-    "own − untrained": ("own", "untrained", "f1"),
-    "own − searched": ("own", "searched", "f1"),
-    "adversary − uniform": ("adversary", "uniform", "f1"),
-    "weights alone − places alone": ("own, position", "uniform, position", "auc"),
-    "ranks alone − places alone": ("own, rank", "uniform, position", "auc"),
-}
+CONTRASTS = yaml.safe_load(store.read_data("reported/claims.yml"))["contrasts"]
 """The family of contrasts: name -> sources first and second, whose difference is taken within seeds, and the score."""
 
 LEARNED = {"trained − uniform": ("trained", "uniform", "f1")}

@@ -93,19 +93,12 @@ def made(
 # ---- what is counted of single texts ---------------------------------------------------------------------------------
 
 
-def of_kinds(own: str, permuted: str, oracle: str) -> dict[str, str]:
+def of_kinds(oracle: str = "", **kinds: str) -> dict[str, str]:
     """What is counted under each kind of weights; {} in that of oracle attention is its definition."""
-    return {"own": own, "permuted": permuted} | {kind: oracle.format(kind) for kind in GOOD}
+    return kinds | {kind: oracle.format(kind) for kind in GOOD if oracle}
 
 
-COUNTS = {
-    "permutation": of_kinds("median_change < 0.1", "permuted_little", "{}_shuffle < 0.1"),
-    "adversaries": of_kinds("`jsd_exact epsilon=0.05` > 0.4", "permuted_adversarial", "{}_jsd > 0.4"),
-    "names": of_kinds("top1_attention", "1 / n", "{}_top1"),
-    "stable": of_kinds("jsd", "permuted_jsd", "{}_jsd"),
-    "gradients": of_kinds("tau_attention_gradient", "permuted_tau", "{}_tau"),
-    "single_state_agreement": {"own": "single_state_agreement"},
-}
+COUNTS = {test: of_kinds(**counted) for test, counted in _FILE["counted"].items()}
 """Test -> kind of weights -> what is counted of a text, in columns of attn_lab/runs/controls.py, as `DataFrame.eval`
 reads it."""
 
