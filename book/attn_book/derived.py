@@ -92,7 +92,7 @@ def of_all(table: pd.DataFrame, **model: str) -> pd.DataFrame:
     )
 
 
-def note_of(values: np.ndarray, statistic: Callable = np.mean) -> dict[str, float]:
+def note_of(values: np.ndarray, statistic: Callable) -> dict[str, float]:
     """A statistic of documents as a note, with an interval over these."""
     low, high = bootstrap_interval(values, statistic=statistic)
     return {"mean": float(statistic(values)), "low": low, "high": high, "n_seeds": 1}
