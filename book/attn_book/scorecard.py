@@ -35,15 +35,7 @@ FEWEST_IN_BIN = 20
 FEWEST = 50
 """Documents below which nothing is claimed."""
 
-CLAIMED = [
-    "paper",
-    "item",
-    "group",
-    "encoder",
-    "attention",
-    "measure",
-    "statistic",
-]
+CLAIMED = [*PRINTED_COLUMN, "group"]
 """What the data sets of one claim share."""
 
 ROUNDING = 1e-9
