@@ -26,7 +26,14 @@ FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
 """Snapshots of Jain & Wallace's own results: their last run, and the run behind Table 2 and Figures 6 to 8."""
 
-PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
+PRINTED_COLUMN = [
+    "paper",
+    "item",
+    "encoder",
+    "attention",
+    "measure",
+    "statistic",
+]
 """What the numbers of one printed column share."""
 
 FEWEST_IN_BIN = 20
@@ -47,7 +54,11 @@ def _table(name: str) -> pd.DataFrame:
     paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
-    table = derived.measured(paths[name], "reported", dtype={"class": "string"})
+    table = derived.measured(
+        paths[name],
+        "reported",
+        dtype={"class": "string"},
+    )
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         asked = table.loc[:, "kind":"late"]
         table[asked.columns] = asked.fillna("").astype(str)
@@ -83,7 +94,11 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     table["reported"] = table["reference"]
     table["unjudged"] = unjudged(table, models)
     table.loc[table["ours"].isna(), ["data", "n_train"]] = "absent", np.nan
-    table["verdict"] = np.where(table["unjudged"] == "", verdicts(table), "unjudged")
+    table["verdict"] = np.where(
+        table["unjudged"] == "",
+        verdicts(table),
+        "unjudged",
+    )
     table.loc[chance_among_sets(table), "verdict"] = "undecided"
     table = table.drop(columns=["documents", "guides"]).reset_index()
     table = table.fillna({"n_seeds": 0}).astype({"n_seeds": int, "n_train": "Int64"})
@@ -146,7 +161,11 @@ def unjudged(table: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
         "few documents": documents < np.where(threshold, FEWEST, FEWEST_IN_BIN),
         "weak model": unable(table, models),
         "by its gap": ~threshold & table["tolerance"].isna(),
-        "few seeds": np.where(threshold, seeds < HEADLINE_SEEDS, no_interval & (seeds < INTERVAL_SEEDS)),
+        "few seeds": np.where(
+            threshold,
+            seeds < HEADLINE_SEEDS,
+            no_interval & (seeds < INTERVAL_SEEDS),
+        ),
     }
     return pd.Series(np.select(list(reasons.values()), list(reasons), ""), table.index)
 
