@@ -12,16 +12,7 @@ from attn_lab.runs.store import Result
 
 RULES = reported("tolerances", paper="jain")
 MEASURES = sorted(set(RULES["measure_ours"]) - {*COUNTED, "accuracy", "macro_f1"})
-STATISTICS = [
-    "mean",
-    "std",
-    "median",
-    "q25",
-    "q75",
-    "share_significant",
-    "share_below_0.1",
-    "share_above_0.4",
-]
+STATISTICS = sorted(set(RULES["statistic_ours"]) - {"count", "value"})
 BINS = ("all", "[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
 
 
@@ -32,16 +23,14 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
     """
     values = values or {}
     run = Run(corpus, encoder, seed=seed, **fields)
-    entry, rows = CATALOGUE[corpus], []
-    for measure in MEASURES:
-        for predicted in ("all", *map(str, range(len(entry.classes)))):
-            value = values.get((measure, predicted), values.get(measure, 0.5))
-            for label in BINS:
-                rows += [(measure, predicted, label, statistic, value) for statistic in STATISTICS]
-                rows.append((measure, predicted, label, "n", float(n_in_bin)))
-    summary = pd.DataFrame(
-        rows, columns=["statistic", "predicted", "bin", "measure", "value"]
-    )  # the files' names
+    entry = CATALOGUE[corpus]
+    classes = ["all", *map(str, range(len(entry.classes)))]
+    places = [[*STATISTICS, "n"], classes, BINS, MEASURES]
+    names = ["measure", "predicted", "bin", "statistic"]  # the files' names, of statistic and measure
+    summary = pd.MultiIndex.from_product(places, names=names).to_frame(index=False)
+    of_class = zip(summary["statistic"], summary["predicted"], strict=True)
+    summary["value"] = [values.get(place, values.get(place[0], 0.5)) for place in of_class]
+    summary.loc[summary["measure"] == "n", "value"] = n_in_bin
     record = record_of(run, statistics, accuracy=values.get("accuracy", 0.8))
     if entry.task == "text":
         record |= {"macro_f1": values.get("macro_f1", 0.8), "f1_0": 0.8, "f1_1": 0.8, "auc": 0.9}
@@ -57,26 +46,17 @@ def record_of(run: Run, statistics: dict | None = None, **more) -> dict:
     return {"key": run.key, "run": as_dict(run), "statistics": sizes, **counts, **more}
 
 
-def whole(corpus: str, share: float = 1.0, **more) -> dict:
-    """Data statistics of the paper's own sizes, or of a share of its training documents, with dev cut from them."""
-    entry, sizes = CATALOGUE[corpus], printed_sizes()[corpus]
-    classes = max(len(entry.classes), 1)
-
-    def split(n):
-        per_class = [int(n) // classes] * (classes - 1)
-        return {"documents": int(n), "per_class": [*per_class, int(n) - sum(per_class)], "mean_length": 10.0}
-
-    train = share * sizes["train"]
-    parts = (
-        {"train": train} if "dev" in entry.files else {"train": 0.8 * train, "dev": train - int(0.8 * train)}
-    )
-    return {
-        "splits": {name: split(n) for name, n in (parts | {"test": sizes["test"]}).items()},
-        "classes": ["a"] * (36 if corpus.startswith("babi") else classes),
-        "vocabulary": 111,
-        "vocabulary_all_splits": 222,
-        **more,
-    }
+def whole(corpus: str, share: float = 1.0) -> dict:
+    """Data statistics of the paper's own sizes, or of a share of its training documents."""
+    sizes = printed_sizes()[corpus]
+    classes = max(len(CATALOGUE[corpus].classes), 1)
+    splits = {}
+    for name, size in {"train": share * sizes["train"], "test": sizes["test"]}.items():
+        each, left = divmod(int(size), classes)
+        per_class = [*(classes - 1) * [each], each + left]
+        splits[name] = {"documents": int(size), "per_class": per_class, "mean_length": 10.0}
+    answers = ["a"] * (36 if corpus.startswith("babi") else classes)
+    return {"splits": splits, "classes": answers, "vocabulary": 111, "vocabulary_all_splits": 222}
 
 
 def seeds_of(
@@ -93,7 +73,6 @@ def seeds_of(
 
 
 def row_for(rows: pd.DataFrame, **where):
-    for name, wanted in where.items():
-        rows = rows[rows[name] == wanted]
-    assert len(rows) == 1, (where, len(rows))
-    return rows.iloc[0]
+    chosen = rows[(rows[[*where]] == [*where.values()]).all(axis=1)]
+    assert len(chosen) == 1, (where, len(chosen))
+    return chosen.iloc[0]

@@ -67,4 +67,4 @@ SPREAD = np.random.default_rng(0).normal(0.3, 1, 5)
 )
 def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds_and_too_few(values, line, p):
     rows = over_seeds(pd.DataFrame({"value": values}))
-    assert p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)[0] == pytest.approx(p)
+    assert p_of(rows, line)[0] == pytest.approx(p)

@@ -45,14 +45,9 @@ def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
 @pytest.mark.parametrize(
     ("corpus", "gap", "item", "verdict"),
     [
-        ("sst", 0.002, "claim: attention is not needed", "holds"),
-        ("sst", 0.015, "claim: attention is not needed", "differs"),
         ("sst", 0.010, "claim: attention is not needed", "undecided"),
         ("imdb", 0.03, "claim: attention is needed", "holds"),
-        ("imdb", 0.008, "claim: attention is needed", "differs"),
         ("imdb", 0.008, "claim: attention beats uniform weights", "holds"),
-        ("imdb", -0.01, "claim: attention beats uniform weights", "differs"),
-        ("sst", 0.002, "Table 2", "differs"),
         ("sst", 0.006, "Table 2", "holds"),
         ("sst", 0.014, "Table 2", "undecided"),
         ("sst", 0.02, "Table 2", "differs"),

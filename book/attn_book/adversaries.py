@@ -22,33 +22,24 @@ def between_seeds(corpora: list[str]) -> pd.DataFrame:
     for corpus in corpora:
         tables = {seed: obtain(Run(corpus, "lstm", "tanh", seed)).documents for seed in SEEDS[:5]}
         p = {seed: table["p"] for seed, table in tables.items() if table is not None}
-        for seed, other in permutations(p, 2):
-            rows.append(
-                (
-                    corpus,
-                    seed,
-                    HALVED * np.abs(p[seed] - p[other]).mean(),
-                )
-            )
+        rows += [(corpus, seed, HALVED * np.abs(p[seed] - p[other]).mean()) for seed, other in permutations(p, 2)]
     return pd.DataFrame(rows, columns=["corpus", "base_seed", "tvd"])
 
 
-def controlled(rows: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
+def controlled(rows: pd.DataFrame, seeds: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rows of `derived.adversaries` with TVD halved, and beside each of the same base: baseline, TVD for λ = 0;
-    another_seed, the median of `between_seeds`; auc_lost. largest: whether λ is the data set's largest."""
-    rows = rows.assign(tvd=HALVED * rows["tvd"])
+    auc_lost; another_seed, the median of `between_seeds`. largest: whether λ is the data set's largest."""
     keys = ["corpus", "base_seed"]
-    baseline = rows[rows["divergence"] == 0].set_index("base")["tvd"]
-    bases = index.runs(key=list(rows["base"].unique()), variant="any").set_index("key")
-    median = seeds.groupby(keys)["tvd"].median().rename("another_seed")
-    return rows.join(median, on=keys).assign(
-        baseline=rows["base"].map(baseline),
-        auc_lost=rows["base"].map(bases["auc"]) - rows["auc"],
+    rows = rows.assign(
+        tvd=HALVED * rows["tvd"],
+        auc_lost=derived.lost(rows, "auc"),
         largest=rows["divergence"] == rows.groupby("corpus")["divergence"].transform("max"),
     )
+    rows["baseline"] = rows["base"].map(rows[rows["divergence"] == 0].set_index("base")["tvd"])
+    return rows if seeds is None else rows.join(seeds.groupby(keys)["tvd"].median().rename("another_seed"), on=keys)
 
 
-def narrow(seeds: pd.DataFrame) -> pd.DataFrame:
+def narrow() -> pd.DataFrame:
     """`controlled` adversaries on SST with 16 units in place of 128, after 60 epochs; of the data set "narrow"."""
     where = {
         "corpus": "sst",
@@ -58,7 +49,7 @@ def narrow(seeds: pd.DataFrame) -> pd.DataFrame:
         "source": "archive",
     }
     rows = index.runs(divergence=[0, 0.005], **where).query("divergence == 0 or epochs == 60")
-    return controlled(rows, seeds).assign(corpus="narrow", another_seed=np.nan)
+    return controlled(rows).assign(corpus="narrow", another_seed=np.nan)
 
 
 def figure_5() -> pd.DataFrame:
@@ -77,7 +68,7 @@ def over_bases(values: pd.Series) -> pd.DataFrame:
     correction over the data sets."""
     rows = pd.DataFrame({"corpus": values.index.get_level_values(0), "value": values.to_numpy()}).dropna()
     table = over_seeds(rows, "corpus").set_index("corpus")
-    return table.assign(p=holm(p_of(table["mean"], table["low"], table["high"], table["n_seeds"], 0)))
+    return table.assign(p=holm(p_of(table)))
 
 
 def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:
@@ -85,13 +76,15 @@ def ratios(rows: pd.DataFrame, control: str) -> pd.DataFrame:
     where Holm's correction leaves it undecided."""
     logs = over_bases(np.log(rows["tvd"] / rows[control]).set_axis(rows["corpus"]))
     table = np.exp(logs[["mean", "low", "high"]]).assign(p=logs["p"])
-    marks = np.where(table["p"] < LEVEL, "", " ?")
+    marks = np.where(
+        table["p"] < LEVEL,
+        "",
+        " ?",
+    )
     return table.assign(cell=table["mean"].map("{:.2f}".format) + marks)
 
 
-def stability(
-    corpora: list[str],
-) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
+def stability(corpora: list[str]) -> tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]:
     """By data set the mean JSD of further seeds to the first (n_seeds counts it), with 95 % intervals over seeds and
     texts, over seeds alone where no table by text is kept; and these tables."""
     runs = derived.classifiers(corpora).dropna(subset="jsd")
@@ -100,10 +93,7 @@ def stability(
     by_text = {corpus: derived.seed_tables(corpus) for corpus in corpora}
     for corpus, tables in by_text.items():
         if tables:
-            each = pd.concat(
-                [table.set_index("doc_id")["jsd"] for table in tables],
-                axis=1,
-            ).dropna()
+            each = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1)
             rows.loc[corpus, ["low", "high"]] = crossed_interval(each.to_numpy().T)
     return rows.drop(columns="std"), by_text
 
@@ -114,4 +104,8 @@ def as_guides(corpora: list[str]) -> pd.DataFrame:
     led = derived.guided(corpora).query("source == 'adversary'")
     flat = derived.uniform_beside(led).groupby("corpus").mean()
     led = led.groupby(["corpus", "vectors", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
-    return led.join(flat, on="corpus", rsuffix="_uniform")
+    return led.join(
+        flat,
+        on="corpus",
+        rsuffix="_uniform",
+    )

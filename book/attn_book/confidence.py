@@ -13,7 +13,16 @@ from attn_core.measures import crossed_interval
 from attn_lab import Run, obtain
 from attn_lab.runs.run import SEEDS
 
-EDGES = [0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.49, 0.51]
+EDGES = [
+    0,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.45,
+    0.49,
+    0.51,
+]
 """Of the bins of confidence, |p − ½|."""
 
 COVERED = 0.95
@@ -25,7 +34,11 @@ DOWNLOADED = "minilm as downloaded"
 """A head on its frozen last layer; of SST, data/measured/frozen.csv.xz."""
 
 
-def matched(corpora: Iterable[str], encoders: Iterable[str], references: Iterable[str]) -> pd.DataFrame:
+def matched(
+    corpora: Iterable[str],
+    encoders: Iterable[str],
+    references: Iterable[str],
+) -> pd.DataFrame:
     """Single-state agreement and the share of attention-invariant decisions of encoders, five seeds.
 
     Parameters

@@ -5,6 +5,7 @@ import pandas as pd
 from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from attn_book import figures, tables
@@ -27,7 +28,11 @@ LINES = ("-", "--", ":")
 MARKS = ("o", "s", "D")
 
 
-def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.ndarray]:
+def columns(
+    names: list[str],
+    height: float,
+    ticks: tuple,
+) -> tuple[Figure, np.ndarray]:
     """Axes in two columns, a named row a model."""
     sheet, grid = figures.sheet(
         len(names),
@@ -42,8 +47,7 @@ def columns(names: list[str], height: float, ticks: tuple) -> tuple[Figure, np.n
         axes.set_ylabel(name)
     for axes, title in zip(grid[0], ("the paper", "ours"), strict=True):
         axes.set_title(title, pad=20)
-        axes.set_xticks(ticks, [minus(f"{tick:g}") for tick in ticks])
-        axes.set_xlim(ticks[0] - 0.03, ticks[-1] + 0.03)
+        axes.set(xticks=ticks, xlim=(ticks[0] - 0.03, ticks[-1] + 0.03))
     return sheet, grid
 
 
@@ -82,80 +86,55 @@ def histograms(
     attention; and the means, as an alternative text."""
     bins = edges(measure)
     middle = (bins[1:] + bins[:-1]) / 2
+    theirs = reported("jain_repo_svg_histogram_bins", snapshot=APRIL_RUN, attention="tanh", measure=THEIRS[measure])
+    theirs = theirs.fillna({"class_name": "all questions"}).sort_values("bin_left")
+    theirs = theirs.groupby(["corpus", "encoder", "class_name"])["share"]
     corpora, encoders = map(list, zip(*models, strict=True))
-    theirs = reported(
-        "jain_repo_svg_histogram_bins",
-        snapshot=APRIL_RUN,
-        attention="tanh",
-        measure=THEIRS[measure],
-    )
+    where = {"corpus": corpora, "encoder": encoders, "attention": "tanh", "source": "archive"}
     bars = {name for name in has("statistic") if name.startswith("hist:")}
-    where = {
-        "corpus": corpora,
-        "encoder": encoders,
-        "attention": "tanh",
-        "source": "archive",
-    }
-    ours = shares_of(
-        newest(five(numbers), measure, bars, "any", **where),
-        ["corpus", "encoder", "predicted"],
-    )
-    sheet, grid = columns(
-        [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models],
-        height,
-        ticks,
-    )
+    ours = shares_of(newest(five(numbers), measure, bars, "any", **where), ["corpus", "encoder", "predicted"])
+    names = [f"{SETS[corpus]}\n{ENCODERS[encoder]}" for corpus, encoder in models]
+    sheet, grid = columns(names, height, ticks)
     means = []
-    for (corpus, encoder), (left, right) in zip(models, grid, strict=True):
-        drawn = theirs.query("corpus == @corpus and encoder == @encoder").fillna({"class_name": "all questions"})
+    for (corpus, encoder), pair in zip(models, grid, strict=True):
         for (group, name), line in zip(class_names(corpus).items(), LINES, strict=False):
-            paper = drawn[drawn["class_name"] == name].sort_values("bin_left")["share"].to_numpy()
+            paper = theirs.get_group((corpus, encoder, name)).to_numpy()
             here = ours.loc[corpus, encoder, group].to_numpy()[: len(middle)]
-            left.stairs(
-                paper,
-                bins,
-                color=figures.INK,
-                linestyle=line,
-                label=name,
-            )
-            right.stairs(
-                here,
-                bins,
-                color=figures.COLOURS[encoder],
-                linestyle=line,
-            )
+            colours = figures.INK, figures.COLOURS[encoder]
+            for axes, shares, colour in zip(pair, (paper, here), colours, strict=True):
+                axes.stairs(shares, bins, color=colour, linestyle=line, label=name)
             both = f"{number(paper @ middle, '.2f')}, {number(here @ middle, '.2f')}"
             means.append(f"{SETS[corpus]}, {ENCODERS[encoder]}, {name}: {both}")
-        name_classes(left)
+        name_classes(pair[0])
     return sheet, "Means, the paper’s and ours: " + "; ".join(means)
 
 
-def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tuple) -> tuple[Figure, str]:
+def quartiles(
+    rows: pd.DataFrame,
+    corpora: list[str],
+    height: float,
+    ticks: tuple,
+) -> tuple[Figure, str]:
     """Medians and quartiles by range of the largest weight and by class, from rules of the scorecard; and the medians,
     as an alternative text. Ours of fewer than 20 texts are left out."""
-    ours = rows["ours"].mask(rows["unjudged"].str.contains("document"))
-    keys = ["corpus", "group", "bin"]
-    sides = [
-        rows.assign(value=value).pivot(index=keys, columns="statistic", values="value")
-        for value in (rows["reported"], ours)
-    ]
+    rows = rows.assign(ours=rows["ours"].mask(rows["unjudged"].str.contains("document")))
+    table = rows.pivot(index=["corpus", "group", "bin"], columns="statistic", values=["reported", "ours"])
     sheet, grid = columns([SETS[corpus] for corpus in corpora], height, ticks)
+    looks = {"reported": (figures.INK, figures.SHEET), "ours": 2 * (figures.COLOURS["lstm"],)}
     medians = []
     for corpus, pair in zip(corpora, grid, strict=True):
-        names = sides[0].loc[corpus].index.unique("group")
+        names = table.loc[corpus].index.unique("group")
         for n, name in enumerate(names):
-            by_range: list[str] = []
+            by_range = []
             heights = np.arange(4) + 0.24 * (n - (len(names) - 1) / 2)
-            for axes, table, colour in zip(
+            for axes, (side, (colour, face)) in zip(
                 pair,
-                sides,
-                (figures.INK, figures.COLOURS["lstm"]),
+                looks.items(),
                 strict=True,
             ):
-                of_class = table.loc[corpus, name].reindex(ATTENTION_BINS)
-                by_range += [" ".join(number(median, ".2f") for median in of_class["median"].dropna())]
+                of_class = table.loc[corpus, name][side].reindex(ATTENTION_BINS)
+                by_range.append(" ".join(number(median, ".2f") for median in of_class["median"].dropna()))
                 axes.hlines(heights, of_class["q25"], of_class["q75"], color=colour)
-                face = figures.SHEET if axes is pair[0] else colour
                 axes.plot(
                     of_class["median"],
                     heights,
@@ -165,16 +144,10 @@ def quartiles(rows: pd.DataFrame, corpora: list[str], height: float, ticks: tupl
                     label=name,
                 )
             medians.append(f"{SETS[corpus]}, {name}: {'; '.join(by_range)}")
-        pair[0].set_yticks(
-            range(4),
-            [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS],
-        )
+        pair[0].set_yticks(range(4), [bin[1:-1].replace(",", "–") for bin in ATTENTION_BINS])
         pair[0].set_ylim(3.5, -0.5)
         name_classes(pair[0])
-    return (
-        sheet,
-        "Medians by range, the paper’s and ours: " + "; ".join(medians),
-    )
+    return sheet, "Medians by range, the paper’s and ours: " + "; ".join(medians)
 
 
 def bars(
@@ -185,19 +158,19 @@ def bars(
 ) -> tuple[Figure, str]:
     """Printed bars of the figures `heads` (item -> its head), and ours as dots with intervals from rules of the
     scorecard; and their numbers, as an alternative text."""
-    sheet, panels = figures.sheet(1, height, ncols=len(heads), sharex=True, sharey=True)
+    sheet, panels = figures.sheet(
+        1,
+        height,
+        ncols=len(heads),
+        sharex=True,
+        sharey=True,
+    )
     sentences = []
     for axes, (item, head) in zip(panels, heads.items(), strict=True):
-        theirs = (
-            printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS).reindex(SETS.values()).dropna()
-        )
+        theirs = printed[printed["table"] == item].set_index("corpus")["value"].rename(SETS)
+        theirs = theirs.reindex(SETS.values()).dropna()
         ours = rows[rows["item"] == item].set_index("corpus").rename(SETS).dropna(subset="ours")
-        axes.barh(
-            theirs.index,
-            theirs,
-            color=figures.SHEET,
-            edgecolor=figures.INK,
-        )
+        axes.barh(theirs.index, theirs, color=figures.SHEET, edgecolor=figures.INK)
         ends = [ours["ours"] - ours["low"], ours["high"] - ours["ours"]]
         axes.errorbar(
             ours["ours"],
@@ -221,12 +194,7 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
     steps = range(61)
     grid = np.array([(i, j, 60 - i - j) for i in steps for j in steps if i + j <= 60]) / 60
     change = expit(read["bias"] + grid @ contribution) - read["p"]
-    levels = [0.1, 0.2, 0.3, 0.4]
-    limits = {
-        "xlim": (-0.2, 1.2),
-        "ylim": (-0.12, 0.98),
-        "aspect": "equal",
-    }
+    limits = {"xlim": (-0.2, 1.2), "ylim": (-0.12, 0.98), "aspect": "equal"}
     sheet, axes = figures.sheet(height=3.7, subplot_kw=limits)
     axes.tricontourf(
         *place(grid),
@@ -235,6 +203,7 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
         colors=[orange],
         alpha=0.3,
     )
+    levels = [0.1, 0.2, 0.3, 0.4]
     lines = axes.tricontour(
         *place(grid),
         jsd(grid, own),
@@ -243,12 +212,8 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
         linewidths=1,
     )
     ray = np.linspace(own, [0, 0.8, 0.2], 99)  # along which the lines are labelled
-    at_level = [np.abs(jsd(ray, own) - level).argmin() for level in levels]
-    axes.clabel(
-        lines,
-        fmt="%.1f",
-        manual=[tuple(place(ray[i])) for i in at_level],
-    )
+    at_level = [ray[np.abs(jsd(ray, own) - level).argmin()] for level in levels]
+    axes.clabel(lines, fmt="%.1f", manual=[*place(at_level).T])
     axes.plot(
         *place(np.eye(3)[[0, 1, 2, 0]]),
         color=figures.INK,
@@ -263,32 +228,28 @@ def triangle(toy: pd.DataFrame, read: dict) -> Figure:
         markeredgecolor=figures.SHEET,
         zorder=5,
     )
-    x, y = place(far)
-    axes.text(
-        x - 0.06,
-        y,
-        "optimum",
-        ha="right",
-        va="center_baseline",
-        weight="bold",
-        color=orange,
-    )
     alone = expit(read["bias"] + contribution)  # p if one word has all the weight
     names = [f"{word}: p = {p:.2f}" for word, p in zip(toy["token"], alone, strict=True)]
+    shifts = [
+        (0, -0.08),
+        (0, 0.08),
+        (0, -0.08),
+        (0, -0.08),
+        (-0.17, 0),
+    ]
     labels = zip(
-        [*np.eye(3), own],
-        [*names, "the model’s"],
-        (-1, 1, -1, -1),
+        [*np.eye(3), own, far],
+        [*names, "the model’s", "optimum"],
+        shifts,
         strict=True,
     )
-    for weights, name, up in labels:
-        x, y = place(weights)
-        axes.text(x, y + 0.08 * up, name, ha="center", va="center_baseline")
+    for weights, name, shift in labels:
+        axes.text(*place(weights) + shift, name, ha="center", va="center_baseline")
     axes.axis("off")
     return sheet
 
 
-def place(weights: np.ndarray) -> np.ndarray:
+def place(weights: ArrayLike) -> np.ndarray:
     """Where attentions over three words lie in the triangle: x and y."""
     return (np.asarray(weights) @ [[0, 0], [0.5, 0.866], [1, 0]]).T
 

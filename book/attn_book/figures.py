@@ -46,22 +46,27 @@ VARIABLES |= {colour: f"attn-{name}" for name, colour in COLOURS.items()}
 """Colour -> the style sheet's variable of it; alone (in Jupyter) the colour itself is used."""
 
 COLOURS |= {ENCODERS[name]: COLOURS[name] for name in ENCODERS if name in COLOURS}
-ABOVE = {
-    "loc": "lower right",
-    "bbox_to_anchor": (1, 1),
-    "ncols": 9,
-    "title": None,
-}
+ABOVE = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 9, "title": None}
 """The legend as a row of coloured names over the axes, for `seaborn.move_legend`."""
 
 
-def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Any]:
+def sheet(
+    rows: int = 1,
+    height: float = 3.0,
+    **options,
+) -> tuple[Figure, Any]:
     """A figure of the book's width in its style, and its axes."""
     plt.style.use(Path(__file__).with_name("book.mplstyle"))
     return plt.subplots(rows, figsize=(4.8, height), **options)
 
 
-def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "") -> None:
+def show(
+    figure: Figure | str,
+    name: str,
+    title: str,
+    caption: str,
+    alt: str = "",
+) -> None:
     """Put a figure, or HTML in its place, into the page: title (the message), picture, caption."""
     from IPython.display import HTML, display
 
@@ -109,7 +114,13 @@ def points(
         **options,
     )
     hollow = rows.query(f"n_seeds < {HEADLINE_SEEDS} or low.isna()")
-    ax.plot(hollow["mean"], hollow[line], "o", color=SHEET, markersize=5)
+    ax.plot(
+        hollow["mean"],
+        hollow[line],
+        "o",
+        color=SHEET,
+        markersize=5,
+    )
     bare(ax)
 
 
@@ -130,27 +141,46 @@ def forest(ax: Axes, rows: pd.DataFrame, encoder: str) -> None:
     points(ax, rows, "line", legend=False)
 
 
-def beside_permuted(rows: pd.DataFrame, form: str, axis: str, name: str, title: str, caption: str) -> None:
+def beside_permuted(
+    rows: pd.DataFrame,
+    form: str,
+    axis: str,
+    name: str,
+    title: str,
+    caption: str,
+) -> None:
     """Show rows of `derived.beside_permuted`: a test under the model's own weights minus under the same permuted; open
     below FEWEST texts. axis: what is drawn."""
     figure, axes = sheet(height=0.6 + 0.36 * len(rows))
-    forest(axes, rows, "serrano")
-    hollow = rows[rows["documents"] < FEWEST]
-    axes.plot(hollow["mean"], hollow.index, "o", color=SHEET, markersize=5)
+    forest(
+        axes,
+        rows.assign(n_seeds=rows["n_seeds"].where(rows["documents"] >= FEWEST, 0)),
+        "serrano",
+    )
     axes.axvline(0, color=INK, linewidth=1)
     axes.set_xlabel(axis)
-    texts = []
-    for row in rows[rows["documents"] > 0].itertuples():
-        values = [number(value, form) for value in (row.mean, row.low, row.high)]
-        texts.append("{}: {} ({} to {})".format(row.Index, *values))
+    drawn = rows.loc[rows["documents"] > 0, ["mean", "low", "high"]].map(number, form=form)
+    texts = [f"{line}: {mean} ({low} to {high})" for line, mean, low, high in drawn.itertuples()]
     show(figure, name, title, caption, "; ".join(texts))
 
 
-def boxes(ax: Axes, rows: pd.DataFrame, y: Sequence[float], colours: str | Sequence[str] = RULE) -> None:
+def boxes(
+    ax: Axes,
+    rows: pd.DataFrame,
+    y: Sequence[float],
+    colours: str | Sequence[str] = RULE,
+) -> None:
     """Box plots from stored quartiles and whiskers, one a row."""
     ax.hlines(y, rows["whisker_low"], rows["whisker_high"], QUIET, linewidth=1)
     ax.hlines(y, rows["q25"], rows["q75"], colours, linewidth=7)
-    ax.plot(rows["median"], y, "|", color=INK, markersize=9, markeredgewidth=2.5)
+    ax.plot(
+        rows["median"],
+        y,
+        "|",
+        color=INK,
+        markersize=9,
+        markeredgewidth=2.5,
+    )
 
 
 def dots(ax: Axes, rows: pd.DataFrame) -> list[str]:
@@ -170,28 +200,37 @@ def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Mark points as those of the run that the reader chose; nothing where there are none."""
     ax.plot(x, y, "*", color=INK, markersize=15)
     for point in zip(x, y, strict=True):
-        ax.text(
-            *point,
-            f"\n{YOURS}",
-            linespacing=0.6,  # close below the star
-            ha="center",
-            va="top",
-        )
+        ax.text(*point, f"\n{YOURS}", linespacing=0.6, ha="center", va="top")  # close below the star
 
 
-def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
+def yours_in_lines(
+    ax: Axes,
+    rows: pd.DataFrame,
+    order: list[str],
+    value: str = "mean",
+) -> None:
     """Rows of `page.chosen`, by the column `value`, in a figure of one line a data set, `order`; a set that the figure
     lacks gets a line below."""
     for row in rows.itertuples():
         lines = [*order, row.corpus]
         y = lines.index(row.corpus)
         if y == len(order):
-            ax.set_yticks([y], [SETS.get(row.corpus, row.corpus)], minor=True)
+            ax.set_yticks(
+                [y],
+                [SETS.get(row.corpus, row.corpus)],
+                minor=True,
+            )
             ax.set_ylim(y + 0.6, -0.5)
         yours(ax, [getattr(row, value)], [y])
 
 
-def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
+def scale(
+    ax: Axes,
+    left: float,
+    right: float,
+    low: str = "",
+    high: str = "",
+) -> None:
     """A horizontal axis with five ticks, its ends named."""
     ticks = np.linspace(left, right, 5)
     ends = {left: low, right: high}
@@ -202,7 +241,12 @@ def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") ->
 # ---- the book's one sentence -----------------------------------------------------------------------------------------
 
 
-def toy_bars(ax: Axes, toy: pd.DataFrame, answer: dict, colour: str = COLOURS["lstm"]) -> None:
+def toy_bars(
+    ax: Axes,
+    toy: pd.DataFrame,
+    answer: dict,
+    colour: str = COLOURS["lstm"],
+) -> None:
     """The words of `read_sentence`: weights as bars, contributions, and the output as arithmetic. colour: grey where
     the weights are not the model's own."""
     import seaborn as sns

@@ -12,38 +12,19 @@ and ranks with places under uniform weights instead of chance, since as many ran
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from attn_book.corrected import holm, p_of
+from attn_book.words import NAMES
 from attn_core.measures import HEADLINE_SEEDS, LEVEL
 from attn_lab import over_seeds
+from attn_lab.runs import store
 
-SOURCES = {
-    "uniform": "uniform",
-    "trained": "learned by the network itself",
-    "own": "base LSTM",
-    "adversary": "trained adversary",
-    "permuted": "base LSTM, permuted within the document",
-    "swapped": "base LSTM in training, another seed's in the test",
-    "untrained": "untrained LSTM",
-    "searched": "per-document search",
-    "own, position": "base LSTM, places instead of words",
-    "own, rank": "base LSTM, ranks of the weights instead of words",
-    "uniform, position": "uniform, places instead of words",
-}
+SOURCES = NAMES["sources"]
 """Source of the weights (and what the network reads, where not words) -> in words. The first four are Table 3's."""
 
 
-CONTRASTS = {
-    "own − trained": ("own", "trained", "f1"),
-    "own − uniform": ("own", "uniform", "f1"),
-    "own − permuted": ("own", "permuted", "f1"),
-    "own − swapped": ("own", "swapped", "f1"),
-    "own − untrained": ("own", "untrained", "f1"),
-    "own − searched": ("own", "searched", "f1"),
-    "adversary − uniform": ("adversary", "uniform", "f1"),
-    "weights alone − places alone": ("own, position", "uniform, position", "auc"),
-    "ranks alone − places alone": ("own, rank", "uniform, position", "auc"),
-}
+CONTRASTS = yaml.safe_load(store.read_data("reported/claims.yml"))["contrasts"]
 """The family of contrasts: name -> sources first and second, whose difference is taken within seeds, and the score."""
 
 LEARNED = {"trained − uniform": ("trained", "uniform", "f1")}
@@ -57,7 +38,7 @@ BY_AUC = {
 
 
 def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]] = CONTRASTS) -> pd.DataFrame:
-    """Contrasts of each data set within seeds, corrected together; those without a common seed are left out.
+    """Contrasts within seeds, each of each data set, corrected together; those without a common seed are left out.
 
     scores: corpus, source, seed, f1, auc, and base_seed, the seed of the model whose weights guide (-1: none does).
     Columns corpus, contrast, score, mean, low, high, n_seeds, n_guides (models that guide the first source; n_seeds
@@ -65,27 +46,20 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
     more seeds and guides), lies: 'above', 'below' or 'contains' zero after Holm, '' where not judged.
     """
     gaps = []
-    for corpus, runs in scores.groupby("corpus", sort=False):
-        for name, (first, second, score) in contrasts.items():
-            ours, theirs = (runs[runs["source"] == source].set_index("seed") for source in (first, second))
-            gap = ours.assign(
-                value=ours[score] - theirs[score],
-                corpus=corpus,
-                contrast=name,
-                score=score,
-            )
-            gaps.append(gap.dropna(subset="value").reset_index())
-    rows = pd.concat(gaps)
+    for name, (first, second, score) in contrasts.items():
+        ours, theirs = (scores[scores["source"] == source].set_index(["corpus", "seed"]) for source in (first, second))
+        gaps.append(ours.assign(value=ours[score] - theirs[score], contrast=name, score=score))
+    rows = pd.concat(gaps).dropna(subset="value").reset_index()
     by = ["corpus", "contrast", "score"]
     table = over_seeds(rows, *by).drop(columns="std")
-    table["n_guides"] = [guides_of(runs) for _, runs in rows.groupby(by, sort=False)]
-    table["p"] = p_of(table["mean"], table["low"], table["high"], table["n_seeds"], 0)
+    guide = rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"])
+    table["n_guides"] = guide.groupby([rows[name] for name in by], sort=False).nunique().to_numpy()
+    table["p"] = p_of(table)
     enough = table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS
     corrected = pd.Series(holm(table["p"][enough].to_numpy()), table.index[enough]).reindex(table.index)
-    lies = np.select([~enough, corrected >= LEVEL, table["mean"] > 0], ["", "contains", "above"], "below")
+    lies = np.select(
+        [~enough, corrected >= LEVEL, table["mean"] > 0],
+        ["", "contains", "above"],
+        "below",
+    )
     return table.assign(holm=corrected, lies=lies)
-
-
-def guides_of(rows: pd.DataFrame) -> int:
-    """Models whose weights guide the runs of one source; a network that learns its own weights has one a seed."""
-    return rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"]).nunique()

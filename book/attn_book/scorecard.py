@@ -6,7 +6,6 @@ minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds),
 band), side (of its threshold) and late (added after its runs were stored).
 """
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -14,42 +13,28 @@ import pandas as pd
 
 from attn_book import derived
 from attn_book.corrected import holm, p_of
-from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
+from attn_book.derived import COUNTED, PLACE, SCORES
 from attn_book.fasttext import newest
 from attn_core.errors import AttnError
 from attn_core.measures import HEADLINE_SEEDS, INTERVAL_SEEDS, LEVEL
 from attn_lab.data.catalogue import CATALOGUE, WIEGREFFE
 from attn_lab.runs.baselines import weak
 from attn_lab.runs.index import over_seeds, runs
-from attn_lab.runs.store import read_data, reported_folder
+from attn_lab.runs.store import reported_folder
 
 FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
 """Snapshots of Jain & Wallace's own results: their last run, and the run behind Table 2 and Figures 6 to 8."""
 
-OURS = (
-    "kind",
-    "side",
-    "late",
-    "selection",
-    "measure_ours",
-    "statistic_ours",
-    "predicted",
-    "bin",
-    "encoder_ours",
-    "minus",
-)
-"""Columns of tolerances.csv that say which number of ours a rule judges, and how."""
-
-PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
+PRINTED_COLUMN = [
+    "paper",
+    "item",
+    "encoder",
+    "attention",
+    "measure",
+    "statistic",
+]
 """What the numbers of one printed column share."""
-
-STORED: dict[str, tuple[Callable[[pd.DataFrame], Stored], str | list[str]]] = {
-    "jain": (derived.of_jain, ["text", "pair"]),
-    "serrano": (derived.of_serrano, "hierarchical"),
-    "wiegreffe": (derived.of_wiegreffe, "text"),
-}
-"""What is stored for the rules of each paper, and the families of its models."""
 
 FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
@@ -57,7 +42,7 @@ FEWEST_IN_BIN = 20
 FEWEST = 50
 """Documents below which nothing is claimed."""
 
-CLAIMED = ["paper", "item", "group", "encoder", "attention", "measure", "statistic"]
+CLAIMED = [*PRINTED_COLUMN, "group"]
 """What the data sets of one claim share."""
 
 ROUNDING = 1e-9
@@ -69,14 +54,14 @@ def _table(name: str) -> pd.DataFrame:
     paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
-    packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
-    table = pd.read_csv(
-        read_data(f"reported/{paths[name]}"),
+    table = derived.measured(
+        paths[name],
+        "reported",
         dtype={"class": "string"},
-        compression=packed,
     )
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
-        table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
+        asked = table.loc[:, "kind":"late"]
+        table[asked.columns] = asked.fillna("").astype(str)
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # Some tables spell data sets Wiegreffe & Pinter's way, whoever's numbers they hold.
@@ -95,16 +80,29 @@ def reported(table: str, **where: object) -> pd.DataFrame:
 def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'holds', 'differs', 'undecided' (see `verdicts`) or 'unjudged'.
 
-    paper: its rows alone, None takes all three. Columns: those of tolerances.csv; reported; ours, low, high, n_seeds;
-    data (see `provenance.data_kind`), n_train; verdict; unjudged, why a row has no verdict ('no run', 'no document',
-    'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one; null_prediction, see `guessed`.
+    paper: its rows alone, None takes all three. Columns: those of tolerances.csv; ours, low, high, n_seeds;
+    data (see `provenance.data_kind`), n_train; reported; verdict; unjudged, why a row has no verdict ('no run', 'no
+    document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one; null_prediction, see
+    `guessed`.
     """
-    if paper not in (None, *STORED):
-        raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
+    if paper not in (None, *derived.OF_PAPER):
+        raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(derived.OF_PAPER)}")
     rules = reported("tolerances", **{} if paper is None else {"paper": paper})
-    papers = [judged(of_paper, *STORED[name]) for name, of_paper in rules.groupby("paper", sort=False)]
-    rows = pd.concat(papers, ignore_index=True)
-    return rows.assign(null_prediction=guessed(rows))
+    models = newest(runs, family=["text", "pair", "hierarchical"])
+    data = models.groupby("corpus")[["data", "n_train"]].last()
+    table = rules.set_index("id").join(measured(rules)).join(data, on="corpus")
+    table["reported"] = table["reference"]
+    table["unjudged"] = unjudged(table, models)
+    table.loc[table["ours"].isna(), ["data", "n_train"]] = "absent", np.nan
+    table["verdict"] = np.where(
+        table["unjudged"] == "",
+        verdicts(table),
+        "unjudged",
+    )
+    table.loc[chance_among_sets(table), "verdict"] = "undecided"
+    table = table.drop(columns=["documents", "guides"]).reset_index()
+    table = table.fillna({"n_seeds": 0}).astype({"n_seeds": int, "n_train": "Int64"})
+    return table.assign(null_prediction=guessed(table))
 
 
 def guessed(rows: pd.DataFrame) -> pd.Series:
@@ -118,33 +116,6 @@ def guessed(rows: pd.DataFrame) -> pd.Series:
     return elsewhere / count.where(count > 0)
 
 
-def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family: str | list[str]) -> pd.DataFrame:
-    """The rules of one paper with our value, its interval, and the verdict. stored, family: of STORED."""
-    numbers, notes = stored(rules)
-    notes = notes.reindex(index=rules["id"], columns=NOTES)
-    of_model = rules["encoder_ours"] != ""
-    asked = rules.assign(attention_ours=rules["attention"].where(of_model, "").fillna(""))
-    models = newest(runs, family=family)
-    data = models.groupby("corpus")[["data", "n_train"]].last()
-    table = asked.set_index("id").join(intervals(asked, numbers, notes)).join(data, on="corpus")
-    table["reported"] = table["reference"]
-
-    table["unjudged"] = unjudged(
-        table,
-        fewest_documents(asked, numbers),
-        notes,
-        models,
-    )
-    absent = table["ours"].isna() | table["data"].isna()
-    table.loc[absent, ["ours", "low", "high", "n_train"]] = np.nan
-    table.loc[absent, "n_seeds"] = 0
-    table.loc[absent, "data"] = "absent"
-    table["verdict"] = np.where(table["unjudged"] == "", verdicts(table), "unjudged")
-    table.loc[chance_among_sets(table), "verdict"] = "undecided"
-    table = table.drop(columns="attention_ours").reset_index()
-    return table.astype({"n_seeds": int, "n_train": "Int64"})
-
-
 # ---- the verdict of a row --------------------------------------------------------------------------------------------
 
 
@@ -156,120 +127,115 @@ def verdicts(rows: pd.DataFrame) -> np.ndarray:
     the interval contains an edge, nothing is decided. What is the same in every seed has no interval and is judged by
     its value. rows: side, reported, tolerance (of a claim NaN), ours, low, high.
     """
-    low = rows["low"].fillna(rows["ours"])
-    high = rows["high"].fillna(rows["ours"])
-    least = rows["reported"] - rows["tolerance"] - ROUNDING
-    most = rows["reported"] + rows["tolerance"] + ROUNDING
-    within = (low >= least) & (high <= most)
-    outside = (low > most) | (high < least)
-    above = rows["low"] > rows["reported"]
-    below = rows["high"] < rows["reported"]
-    holds = within | (above & (rows["side"] == "above")) | (below & (rows["side"] == "below"))
-    differs = outside | (above & (rows["side"] == "below")) | (below & (rows["side"] == "above"))
+    low, high = (rows[end].fillna(rows["ours"]) for end in ("low", "high"))
+    tolerance = rows["tolerance"] + ROUNDING
+    above, below = rows["side"] == "above", rows["side"] == "below"
+    least = (rows["reported"] - tolerance).mask(above, rows["reported"]).mask(below, -np.inf)
+    most = (rows["reported"] + tolerance).mask(below, rows["reported"]).mask(above, np.inf)
+    holds = (low > least) & (high < most)
+    differs = (low > most) | (high < least)
     return np.select([holds, differs], ["holds", "differs"], "undecided")
 
 
 def chance_among_sets(rows: pd.DataFrame) -> pd.Series:
     """Of which claims the interval lies on one side, but not after Holm's correction over the claim's data sets."""
-    p = p_of(
-        rows["ours"],
-        rows["low"],
-        rows["high"],
-        rows["n_seeds"],
-        rows["reference"],
-    )
-    asked = p[(rows["side"] != "") & (rows["unjudged"] == "")]
-    sets = asked.groupby([rows[name] for name in CLAIMED], dropna=False)
-    corrected = sets.transform(lambda each: holm(each.to_numpy()))
-    return ((asked < LEVEL) & (corrected >= LEVEL)).reindex(rows.index, fill_value=False)
+    asked = rows[(rows["side"] != "") & (rows["unjudged"] == "")].rename(columns={"ours": "mean"})
+    p = p_of(asked, asked["reference"])
+    corrected = p.groupby([asked[name] for name in CLAIMED], dropna=False).transform(holm)
+    return ((p < LEVEL) & (corrected >= LEVEL)).reindex(rows.index, fill_value=False)
 
 
-def unjudged(table: pd.DataFrame, fewest: pd.Series, notes: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
-    """Why each rule has no verdict, '' where it has one. fewest: of `fewest_documents`; models: runs of the paper's
-    families."""
+def unjudged(table: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
+    """Why each rule has no verdict, '' where it has one. models: runs of the papers' families."""
     threshold = table["side"] != ""
-    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
+    seeds = np.minimum(table["n_seeds"], table["guides"].fillna(np.inf))
     no_interval = table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
-    test_sizes = table["corpus"].map(models.groupby("corpus")["n_test"].min())
-    documents = fewest.fillna(notes["documents"].astype(float)).fillna(test_sizes)
+    documents = table["documents"].fillna(table["corpus"].map(models.groupby("corpus")["n_test"].min()))
+    places = pd.MultiIndex.from_frame(table[["corpus", "encoder_ours", "attention"]])
+    ran = places.isin(pd.MultiIndex.from_frame(models[["corpus", "encoder", "attention"]]))
 
-    # Of several reasons the last one stays.
-    why = pd.Series("", index=table.index)
-    why[threshold & (seeds < HEADLINE_SEEDS)] = "few seeds"
-    why[~threshold & no_interval & (seeds < INTERVAL_SEEDS)] = "few seeds"
-    why[~threshold & table["tolerance"].isna()] = "by its gap"
-    why[unable(table, models)] = "weak model"
-    why[documents < np.where(threshold, FEWEST, FEWEST_IN_BIN)] = "few documents"
-    absent = notes["absent"].astype(object).fillna("no run")
-    why = why.mask(table["ours"].isna(), absent)
-    return why.mask(table["data"].isna(), "no run")
+    absent = table["ours"].isna()
+    reasons = {
+        "no document": absent & ran,
+        "no run": absent,
+        "few documents": documents < np.where(threshold, FEWEST, FEWEST_IN_BIN),
+        "weak model": unable(table, models),
+        "by its gap": ~threshold & table["tolerance"].isna(),
+        "few seeds": np.where(
+            threshold,
+            seeds < HEADLINE_SEEDS,
+            no_interval & (seeds < INTERVAL_SEEDS),
+        ),
+    }
+    return pd.Series(np.select(list(reasons.values()), list(reasons), ""), table.index)
 
 
 def unable(rules: pd.DataFrame, models: pd.DataFrame) -> pd.Series:
     """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
-    by_attention = {attention: weak(rows) for attention, rows in models.groupby("attention")}
-    bad = {(attention, *model) for attention, fails in by_attention.items() for model in fails.index[fails]}
-    of_attention = ~rules["measure_ours"].isin(SCORES)
-    taken_off = rules["minus"].str.removeprefix("encoder_ours=")
-    compared = zip(
-        rules["attention"],
-        rules["corpus"],
-        rules["encoder_ours"],
-        taken_off,
-        strict=True,
-    )
-    fails = [not bad.isdisjoint({(*place, ours), (*place, second)}) for *place, ours, second in compared]
-    return of_attention & np.array(fails, bool)
+    fails = pd.concat({attention: weak(rows) for attention, rows in models.groupby("attention")})
+    weak_models = fails.index[fails]
+    of_weak = np.zeros(len(rules), bool)
+    for encoder in (rules["encoder_ours"], rules["minus"].str.removeprefix("encoder_ours=")):
+        of_weak |= pd.MultiIndex.from_arrays([rules["attention"], rules["corpus"], encoder]).isin(weak_models)
+    return of_weak & ~rules["measure_ours"].isin(SCORES)
 
 
 # ---- our number of a row ---------------------------------------------------------------------------------------------
 
 
-def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
-    """By rule id: ours, low, high, n_seeds, as noted or over seeds."""
-    names = ["mean", "low", "high", "n_seeds"]
-    seeds = over_seeds(values(asked, numbers), "id").set_index("id").reindex(asked["id"])
-    table = notes[names].astype(float).where(notes["n_seeds"].notna(), seeds[names])
-    return table.rename(columns={"mean": "ours"})
+def placed(rules: pd.DataFrame) -> pd.DataFrame:
+    """Rules with the places of our numbers in PLACE, instead of the paper's."""
+    ours = {name: rules[f"{name}_ours"] for name in ("encoder", "measure", "statistic")}
+    return rules.assign(**ours, attention=rules["attention"].where(ours["encoder"] != "", ""))
 
 
-def values(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
-    """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out. rules:
-    with PLACE and minus. numbers: see `derived.Stored`. by: columns by which a rule finds its numbers."""
+def measured(rules: pd.DataFrame) -> pd.DataFrame:
+    """By rule id: ours, low, high, n_seeds, as noted or over seeds; documents of the rule's class and bin in the seed
+    that has the fewest, 0 in one without any; guides."""
+    numbers, notes = derived.stored(rules)
+    asked = placed(rules)
+    noted = notes.index[notes["n_seeds"].notna()]
+    seeds = over_seeds(values(asked[~asked["id"].isin(noted)], numbers), "id").set_index("id")
+    binned = asked[asked["bin"] != "all"]
+    # A seed that has no document in a bin has no row there: every seed of the model counts, with 0.
+    every_seed = looked_up(binned.assign(predicted="all", bin="all"), numbers).index
+    documents = looked_up(binned, numbers)["n"].reindex(every_seed, fill_value=0).groupby("id").min()
+    table = notes.combine_first(seeds).combine_first(documents.to_frame("documents"))
+    return table[derived.NOTES].astype(float).rename(columns={"mean": "ours"})
+
+
+def values(
+    rules: pd.DataFrame,
+    numbers: pd.DataFrame,
+    by: list[str] = PLACE,
+) -> pd.DataFrame:
+    """id (of the rule), seed, value, n (documents): what each rule asks for, differences within seeds; undefined ones
+    left out. rules: `placed`. numbers: see `derived.Stored`. by: columns by which a rule finds its numbers."""
     first = looked_up(rules, numbers, by)
     compared = rules[rules["minus"] != ""]
     if len(compared):
-        field = compared["minus"].str.split("=")
-        changed = {
-            name: field.str[1].where(field.str[0] == name, compared[name]) for name in ("encoder_ours", "measure_ours")
-        }
-        second = looked_up(compared.assign(**changed), numbers, by).reindex(first.index)
-        first = (first - second).where(first.index.isin(compared["id"], 0), first)
-    return first[np.isfinite(first)].rename("value").reset_index()
+        field = compared["minus"].str.split("_ours=")
+        changed = {name: field.str[1].where(field.str[0] == name, compared[name]) for name in ("encoder", "measure")}
+        second = looked_up(
+            compared.assign(**changed),
+            numbers,
+            by,
+        )["value"].reindex(first.index)
+        first["value"] -= second.where(first.index.isin(compared["id"], 0), 0)
+    return first[np.isfinite(first["value"])].reset_index()
 
 
-def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame, by: list[str]) -> pd.Series:
+def looked_up(
+    rules: pd.DataFrame,
+    numbers: pd.DataFrame,
+    by: list[str] = PLACE,
+) -> pd.DataFrame:
     """By id and seed the value of the place that each rule names; of several bins the mean, weighted by their
-    documents."""
-    asked = numbers["corpus"].isin(rules["corpus"]) & numbers["measure_ours"].isin(rules["measure_ours"])
-    rows = each_bin(rules, by).merge(numbers[asked], on=by).dropna(subset="value")
+    documents; and n, these documents together."""
+    bins = rules[["id", *by]].assign(bin=rules["bin"].str.split(" ")).explode("bin")
+    asked = numbers["corpus"].isin(rules["corpus"]) & numbers["measure"].isin(rules["measure"])
+    rows = bins.merge(numbers[asked], on=by).dropna(subset="value")
     n = rows["n"].fillna(1.0)
     rows = rows.assign(n=n, value=rows["value"] * n)[n > 0]
     sums = rows.groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
-    return (sums["value"] / sums["n"]).astype(float)
-
-
-def each_bin(rules: pd.DataFrame, by: list[str] = PLACE) -> pd.DataFrame:
-    """id and place of rules, one row a bin."""
-    bins = rules["bin"].str.split(" ")
-    return rules[["id", *by]].assign(bin=bins).explode("bin")
-
-
-def fewest_documents(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
-    """Documents of a rule's class and bin in the seed that has the fewest, 0 in one without any; NaN without a bin."""
-    counts = numbers[numbers["statistic_ours"] == "n"]
-    binned = rules[rules["bin"] != "all"].assign(statistic_ours="n")
-    # A seed that has no document in a bin has no row there: every seed of the model counts, with 0.
-    whole = binned.assign(predicted="all", bin="all").merge(counts, on=PLACE).assign(n=0)
-    counted = pd.concat([each_bin(binned).merge(counts, on=PLACE), whole])
-    return counted.groupby(["id", "seed"])["n"].sum().groupby("id").min().reindex(rules["id"])
+    return sums.assign(value=(sums["value"] / sums["n"]).astype(float))

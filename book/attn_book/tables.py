@@ -70,25 +70,30 @@ def side_of(verdicts: pd.Series) -> tuple[str, str]:
 
 def claims(rows: pd.DataFrame, permuted: pd.DataFrame) -> HTML:
     """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of permuted weights in one
-    training (`derived.of_permuted`, label: data set), which decides nothing."""
-    sets = judged(rows)["corpus"].unique()
-    controls = permuted["label"].unique()
+    training (`derived.of_permuted`), which decides nothing."""
+    rows = judged(rows)
+    ours = rows.pivot(
+        index="item",
+        columns="corpus",
+        values="ours",
+    )[rows["corpus"].unique()]
+    control = permuted.pivot(
+        index="number",
+        columns="corpus",
+        values="permuted",
+    )[permuted["corpus"].unique()]
     lines = []
-    for item, rules in judged(rows).groupby("item", sort=False):
+    for item, rules in rows.groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
         verdicts = [*rules["verdict"]]
         held, undecided = verdicts.count("holds"), verdicts.count("undecided")
         whole = {held: "yes", undecided: "quiet"}.get(len(rules))
         colour = whole or ("part" if held else "no")
-        ours = rules.set_index("corpus")["ours"].reindex(sets)
-        control = permuted[permuted["number"] == name].set_index("label")["permuted"].reindex(controls)
-        cells = ["–" if pd.isna(value) else number(value, ".2f") for value in [*ours, *control]]
+        values = [*ours.loc[item], *control.reindex([name]).loc[name]]
+        cells = ["–" if pd.isna(value) else number(value, ".2f") for value in values]
         asks = NAMES["asked"].get(name, asks)
         lines.append((PARTS.claim(asks, rules.iloc[0], held, len(rules), undecided), cells, colour, ""))
-    heads = {
-        "here": [SETS[name] for name in sets],
-        "permuted, 1 seed": [SETS[name] for name in controls],
-    }
+    heads = {"here": ours.rename(columns=SETS), "permuted, 1 seed": control.rename(columns=SETS)}
     return coloured(heads, lines)
 
 
@@ -134,7 +139,11 @@ def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     return HTML(f'<div class="attn-rows attn-plain">{body}</div>')
 
 
-def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], here: str = "") -> HTML:
+def record(
+    rows: pd.DataFrame | list[tuple[str, str]],
+    evidence: Iterable[str],
+    here: str = "",
+) -> HTML:
     """The record of a page, folded: data, vectors, seeds, rules and their dates, what else was trained, evidence. rows:
     of the scorecard, all that the page is judged by, or what to say of one that judges nothing. evidence: numbers of
     the statements it rests on."""

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import yaml
 from IPython.display import HTML
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
 
-from attn_book import derived, figures, page
+from attn_book import adversaries, derived, figures, page
 from attn_book.corrected import holm, p_of
 from attn_book.derived import measured
 from attn_book.fasttext import in_pairs
 from attn_book.scorecard import FEWEST, scorecard
-from attn_book.words import SETS, number
+from attn_book.words import ENCODERS, NAMES, SETS, number
 from attn_core.experiments.distance import against
 from attn_core.measures import LEVEL, crossed_interval
 from attn_lab import Run, obtain, over_seeds
@@ -24,12 +24,7 @@ from attn_lab.more.known import GOOD, better
 from attn_lab.runs import index, store
 from attn_lab.runs.run import SEEDS
 
-PAPERS = {
-    "jain": "Jain & Wallace",
-    "serrano": "Serrano & Smith",
-    "wiegreffe": "Wiegreffe & Pinter",
-    "ours": "This book",
-}
+PAPERS = NAMES["papers"]
 
 _FILE = yaml.safe_load(store.read_data("reported/claims.yml"))
 TESTS = _FILE["tests"]
@@ -64,44 +59,46 @@ ASKED = {"1a": "outdone", "3a": "top item", "4b": "order"}
 """Serrano & Smith's statements, as the scorecard judges them."""
 
 
-def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: Any) -> Run:
+def planted(
+    seed: int,
+    encoder: str = "average",
+    n_train: int = 600,
+    **fields: Any,
+) -> Run:
     """A run on texts in which one word decides, see `made`."""
     return made("planted", PLANTED | {"n_train": n_train}, seed, encoder, **fields)
 
 
-def made(corpus: str, options: dict, seed: int, encoder: str = "average", **fields: Any) -> Run:
+def made(
+    corpus: str,
+    options: dict,
+    seed: int,
+    encoder: str = "average",
+    **fields: Any,
+) -> Run:
     """A run on texts whose deciding word is known; with a guide or a divergence its base is the run of `base(seed)`, by
     default the trained one."""
     if fields.keys() & {"guide", "divergence"}:
         fields["base"] = fields.get("base", partial(made, corpus, options))(seed)
     fields.setdefault("attention", "given" if "guide" in fields else "tanh")
-    return Run(corpus, encoder, seed=seed, options=tuple(options.items()), **fields)
+    return Run(
+        corpus,
+        encoder,
+        seed=seed,
+        options=tuple(options.items()),
+        **fields,
+    )
 
 
 # ---- what is counted of single texts ---------------------------------------------------------------------------------
 
 
-def of_kinds(own: str, permuted: str, oracle: str) -> dict[str, str]:
+def of_kinds(oracle: str = "", **kinds: str) -> dict[str, str]:
     """What is counted under each kind of weights; {} in that of oracle attention is its definition."""
-    return {"own": own, "permuted": permuted} | {kind: oracle.format(kind) for kind in GOOD}
+    return kinds | {kind: oracle.format(kind) for kind in GOOD if oracle}
 
 
-COUNTS = {
-    "permutation": of_kinds(
-        "median_change < 0.1",
-        "permuted_little",
-        "{}_shuffle < 0.1",
-    ),
-    "adversaries": of_kinds(
-        "`jsd_exact epsilon=0.05` > 0.4",
-        "permuted_adversarial",
-        "{}_jsd > 0.4",
-    ),
-    "names": of_kinds("top1_attention", "1 / n", "{}_top1"),
-    "stable": of_kinds("jsd", "permuted_jsd", "{}_jsd"),
-    "gradients": of_kinds("tau_attention_gradient", "permuted_tau", "{}_tau"),
-    "single_state_agreement": {"own": "single_state_agreement"},
-}
+COUNTS = {test: of_kinds(**counted) for test, counted in _FILE["counted"].items()}
 """Test -> kind of weights -> what is counted of a text, in columns of attn_lab/runs/controls.py, as `DataFrame.eval`
 reads it."""
 
@@ -109,12 +106,7 @@ reads it."""
 @cache
 def tables_of(corpus: str, encoder: str, layer: str) -> list[pd.DataFrame]:
     """A table of the archive for each seed that has the controls, of the texts that all of them keep."""
-    keys = index.runs(
-        corpus=corpus,
-        encoder=encoder,
-        attention="tanh",
-        source="archive",
-    )["key"]
+    keys = index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")["key"]
     read = [store.rows_of(store.archive_folder(), layer, key) for key in keys]
     tables = [table.set_index("doc_id") for table in read if table is not None and "permuted_jsd" in table]
     shared = set.intersection(*(set(table.index) for table in tables)) if tables else ()
@@ -128,20 +120,16 @@ def of_texts() -> pd.DataFrame:
     rows = []
     for (claim, kind), corpus in product(asked, CORPORA):
         alone = claim == "gradients" and kind != "own"
-        tables = tables_of(
-            corpus,
-            "average" if alone else "lstm",
-            "against" if claim == "stable" else "documents",
-        )
-        if (claim, kind) == ("stable", "own"):
+        stable = claim == "stable"  # each seed beside the first
+        tables = tables_of(corpus, "average" if alone else "lstm", "against" if stable else "documents")
+        if stable and kind == "own":
             tables = derived.seed_tables(corpus)  # of all nine seeds
         if not tables:
             continue
         values = np.array([table.eval(COUNTS[claim][kind]) for table in tables], float)
         n_seeds, documents = values.shape
         of = f"over {documents:,} texts and {n_seeds} seeds" + ", no context" * alone
-        n_seeds += claim == "stable"  # each seed beside the first
-        rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds, documents, of))
+        rows.append((claim, kind, corpus, values.mean(), *crossed_interval(values), n_seeds + stable, documents, of))
     names = [
         "claim",
         "kind",
@@ -163,14 +151,16 @@ def of_texts() -> pd.DataFrame:
 def cells() -> pd.DataFrame:
     """What the verdict counts, a row each: columns claim, kind (own, permuted, leverage, decision, deletion, planted),
     column (own, permuted, oracle), corpus, mean, low, high, n_seeds, documents, of (these in words)."""
-    counted = [*of_own(), of_cost(), *of_serrano(), of_texts(), *of_planted()]
+    counted = [
+        *of_own(),
+        of_cost(),
+        *of_serrano(),
+        of_texts(),
+        *of_planted(),
+    ]
     collected = pd.concat(counted, ignore_index=True)
     collected["column"] = collected["kind"].where(collected["kind"].isin(["own", "permuted"]), "oracle")
-    return collected.sort_values(
-        "corpus",
-        kind="stable",
-        key=lambda names: names.map(list(SETS).index),
-    )
+    return collected.sort_values("corpus", kind="stable", key=lambda names: names.map(list(SETS).index))
 
 
 @cache
@@ -193,7 +183,11 @@ def of_claim(claim: str, rows: pd.DataFrame, kind: str = "own") -> pd.DataFrame:
     return sized(over_seeds(rows, "corpus").assign(claim=claim, kind=kind), texts)
 
 
-def of_score(claim: str, difference: Callable[[str], pd.DataFrame], kind: str = "own") -> pd.DataFrame:
+def of_score(
+    claim: str,
+    difference: Callable[[str], pd.DataFrame],
+    kind: str = "own",
+) -> pd.DataFrame:
     """The same of a difference in F1, which never stands without that in AUC. difference: score -> rows."""
     rows = of_claim(claim, difference("f1"), kind).set_index("corpus")
     by_auc = over_seeds(difference("auc"), "corpus").set_index("corpus")
@@ -208,12 +202,8 @@ def valued(series: pd.Series) -> pd.DataFrame:
 
 def gaps(score: str) -> pd.DataFrame:
     """A score with attention minus that with uniform weights, trained so, of all seeds: corpus, seed, value."""
-    asked = {
-        "corpus": [*CORPORA, *TASKS],
-        "attention": ["tanh", "uniform"],
-        "seed": SEEDS,
-    }
-    runs = in_pairs(index.runs, **OWN | asked)
+    sets = {"corpus": [*CORPORA, *TASKS], "attention": ["tanh", "uniform"], "seed": SEEDS}
+    runs = in_pairs(index.runs, **OWN | sets)
     runs["f1"] = runs["f1_1"].where(~runs["corpus"].isin(TASKS), runs["accuracy"])
     wide = runs.pivot(index=["corpus", "seed"], columns="attention", values=score)
     return valued(wide["tanh"] - wide["uniform"])
@@ -222,21 +212,13 @@ def gaps(score: str) -> pd.DataFrame:
 def of_own() -> list[pd.DataFrame]:
     """What five trainings score on whole test sets."""
     scores = derived.guided_scores(list(CORPORA))
-    led = scores.pivot(
-        index=["corpus", "seed"],
-        columns="source",
-        values=["f1", "auc"],
-    )
+    led = scores.pivot(index=["corpus", "seed"], columns="source", values=["f1", "auc"])
     flat = derived.uniform_beside(scores[scores["source"] == "adversary"])
     away = of_score("adversary guides", lambda score: valued(led[score, "adversary"] - flat[score]))
     return [
         of_score("necessary", gaps),
         of_score("guide", lambda score: valued(led[score, "own"] - led[score, "uniform"])),
-        of_score(
-            "guide",
-            lambda score: valued(led[score, "permuted"] - led[score, "uniform"]),
-            "permuted",
-        ),
+        of_score("guide", lambda score: valued(led[score, "permuted"] - led[score, "uniform"]), "permuted"),
         # What is drawn is the adversary.
         away.assign(of="five networks, one adversary" + away["of"].str.partition(" seeds")[2], n_seeds=1),
     ]
@@ -244,11 +226,9 @@ def of_own() -> list[pd.DataFrame]:
 
 def of_cost() -> pd.DataFrame:
     """Adversaries beside the baseline (lambda 0) of the same base: how many times its change of the output."""
-    moved = derived.adversaries(list(CORPORA))
-    moved = moved[moved["base_seed"].isin(OWN["seed"])]
-    alone = moved[moved["divergence"] == 0].set_index("base")["tvd"]
-    led = moved[moved["divergence"] == moved.groupby("corpus")["divergence"].transform("max")]
-    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["base"].map(alone))))
+    moved = adversaries.controlled(derived.adversaries(list(CORPORA)))
+    led = moved[moved["largest"] & moved["base_seed"].isin(OWN["seed"])]
+    rows = of_claim("hard to move", led.assign(value=np.log(led["tvd"] / led["baseline"])))
     ends = ["mean", "low", "high"]
     return rows.assign(**np.exp(rows[ends]))
 
@@ -256,23 +236,15 @@ def of_cost() -> pd.DataFrame:
 def of_serrano() -> list[pd.DataFrame]:
     """The scorecard's rows of a HAN with GRU, and of one training its controls."""
     card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
+    claim = card["item"].str.split().str[1].map(ASKED)
     card = card.assign(
-        claim=card["item"].str.split().str[1].map(ASKED),
-        mean=card["ours"],
+        claim=claim,
         kind="own",
-    )
-    controls = derived.of_permuted(list(ASKED)).rename(columns={"label": "corpus"})
-    controls = controls.melt(
-        ["corpus", "number"],
-        ["permuted", "leverage"],
-        "kind",
-        "mean",
-    )
-    folder = store.archive_folder()
-    several = {
-        name: (store.read_traces(folder, Run(name, "han_rnn").key).lengths > 1).sum()
-        for name in controls["corpus"].unique()
-    }
+        mean=card["ours"],
+    ).dropna(subset="claim")
+    controls = derived.of_permuted(list(ASKED))
+    controls = controls.melt(["corpus", "number"], ["permuted", "leverage"], "kind", "mean")
+    several = {name: len(derived.of_several(Run(name, "han_rnn"))) for name in controls["corpus"].unique()}
     controls = controls.assign(
         claim=controls["number"].map(ASKED),
         low=controls["mean"],
@@ -280,19 +252,15 @@ def of_serrano() -> list[pd.DataFrame]:
         n_seeds=1,
         of=controls["corpus"].map(several).map("{:,} stored texts of several sentences, seed 10".format),
     )
-    return [sized(card.dropna(subset="claim"), test_sizes()), controls]
+    return [sized(card, test_sizes()), controls]
 
 
 def of_planted() -> list[pd.DataFrame]:
     """F1 on planted texts, minus that with uniform weights."""
 
     def gain(score: str, **fields) -> pd.DataFrame:
-        values = scores_of(planted, score, **fields) - scores_of(
-            planted,
-            score,
-            attention="uniform",
-        )
-        return pd.DataFrame({"seed": SEEDS[:5], "value": values}).assign(corpus="planted", texts=PLANTED["n_test"])
+        values = scores_of(planted, score, **fields) - scores_of(planted, score, attention="uniform")
+        return pd.DataFrame({"corpus": "planted", "seed": SEEDS[:5], "value": values, "texts": PLANTED["n_test"]})
 
     learned = of_score("necessary", gain, "planted")
     permuted = of_score("necessary", partial(gain, guide="permuted"), "permuted")
@@ -321,13 +289,11 @@ def answers(
     """
     line = margin if claim.get("margin") else claim["line"]
     too_few = (rows["documents"] < texts) | (rows["n_seeds"] < seeds)
-    p = p_of(rows["mean"], rows["low"], rows["high"], rows["n_seeds"], line)
+    p = p_of(rows, line)
     if corrected:
-        for _, kind in p[~too_few].groupby(rows["kind"]):
-            p[kind.index] = holm(kind.to_numpy())
-    side = np.where(rows["mean"] > line, "above", "below")
-    words = pd.Series(np.where(side == claim["side"], "yes", "no"), rows.index)
-    words = words.mask(~(p < LEVEL), "undecided").mask(too_few, "too few")
+        p.update(p[~too_few].groupby(rows["kind"]).transform(holm))
+    claimed = (rows["mean"] > line) == (claim["side"] == "above")
+    words = claimed.map({True: "yes", False: "no"}).mask(p >= LEVEL, "undecided").mask(too_few, "too few")
     return words.groupby(rows["corpus"], sort=False).agg(agreed)
 
 
@@ -370,106 +336,76 @@ def table(rules: dict) -> HTML:
 
 # ---- its figures -----------------------------------------------------------------------------------------------------
 
-SHADES = {
-    "yes": figures.COLOURS["yes"],
-    "no": figures.COLOURS["no"],
-    "undecided": figures.COLOURS["part"],
-    "depends": figures.COLOURS["part"],
-    "too few": "",
+FAINT = {word: (figures.COLOURS[word], 0.25) for word in ("yes", "no", "part")}
+LOOKS = {
+    "yes": ("yes", FAINT["yes"]),
+    "no": ("no", FAINT["no"]),
+    "undecided": ("open", FAINT["part"]),
+    "depends": ("varies", FAINT["part"]),
+    "too few": ("few", "none"),
 }
-SIGNS = {
-    "yes": "yes",
-    "no": "no",
-    "undecided": "open",
-    "depends": "varies",
-    "too few": "few",
-}
-GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
+"""An answer -> how a figure says it, and the colour of its cell."""
 
-Cell = tuple[float, float, str, str, str, float]
-"""Of a figure of cells: row, place, a number, a word below it, a colour ('': hatched) and how much of it."""
+GROUPS = {"own": "own weights", "permuted": "permuted", "oracle": "oracle attention"}
 
 
 def grid(
-    rows: list[tuple[str, str]],
-    cells: list[Cell],
-    heads: list[tuple[float, str, str]],
+    cells: list[tuple],
+    lines: dict[str, str],
+    heads: dict[float, str],
     height: float,
-) -> Any:
-    """A figure of cells below the lines that name them. rows: line and its colour; heads: place, text, text below."""
+) -> Figure:
+    """A figure of cells below the lines that name them. cells: row, place, text, colour ("none": hatched); lines: text
+    -> its colour; heads: place -> text."""
     sheet, axes = figures.sheet(height=height)
-    for row, (line, colour) in enumerate(rows):
+    y, x, texts, colours = zip(*cells, strict=True)
+    hatch = ["////" if colour == "none" else "" for colour in colours]
+    bars = axes.barh(
+        y, 0.94, 0.6, np.subtract(x, 0.47), color=colours, hatch=hatch, edgecolor=figures.RULE, linewidth=0
+    )
+    axes.bar_label(bars, texts, label_type="center", fontsize=8.6)
+    for row, (line, colour) in enumerate(lines.items()):
         axes.text(
-            -0.45,
-            row - 0.44,
+            -0.47,
+            row - 0.4,
             line,
             fontsize=9.2,
             color=colour,
-        ).set_in_layout(False)
-    for y, x, value, word, colour, much in cells:
-        look = {"facecolor": colour, "alpha": much} if colour else {"facecolor": "none", "hatch": "////"}
-        axes.add_patch(
-            Rectangle(
-                (x - 0.47, y - 0.37),
-                0.94,
-                0.55,
-                edgecolor=figures.RULE,
-                lw=0,
-                **look,
-            )
+            in_layout=False,
         )
-        axes.text(x, y - 0.16, value, ha="center", va="center", fontsize=9.2)
-        axes.text(x, y + 0.07, word, ha="center", va="center", fontsize=8.2)
-    for x, head, below in heads:
-        axes.text(x, -1.15, head, weight="bold", fontsize=9.2).set_in_layout(False)
-        axes.text(
-            x,
-            -0.85,
-            below,
-            fontsize=7.8,
-            color=figures.QUIET,
-        ).set_in_layout(False)
-    right = max(x for _, x, *_ in cells) + 0.5
-    axes.set(xlim=(-0.5, right), ylim=(len(rows) - 0.75, -1.5))
+    for place, head in heads.items():
+        axes.text(place, -0.8, head, fontsize=7.8, in_layout=False)
+    axes.set(xlim=(-0.5, max(x) + 0.5), ylim=(len(lines) - 0.65, -1.3))
     axes.set_axis_off()
     return sheet
 
 
-def matrix(rules: dict) -> tuple[Any, str]:
+def matrix(rules: dict) -> tuple[Figure, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
-    said = every_answer(**rules)
-    said = said.merge(cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean())
-    said = said[~said["corpus"].isin([*TASKS, "planted"])]
-    beforehand = [row.column in CLAIMS[row.claim] for row in said.itertuples()]
-    said = said[~np.array(beforehand)]
+    means = cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean()
+    said = every_answer(**rules).merge(means)
+    beforehand = np.array([row.column in CLAIMS[row.claim] for row in said.itertuples()])
+    said = said[~beforehand & ~said["corpus"].isin([*TASKS, "planted"])]
     columns_of = said["corpus"].map({name: i for i, name in enumerate(CORPORA)})
     columns_of = columns_of.fillna(said.groupby(["claim", "column"]).cumcount())  # Serrano & Smith's sets
-    claims, columns = list(CLAIMS), list(GROUPS)
-    drawn: list[Cell] = []
+    drawn = []
     alt = []
     for row, x in zip(said.itertuples(), columns_of, strict=True):
-        value = number(row.mean, ".2f").replace("0.", ".")
-        at = claims.index(row.claim), x + 4.3 * columns.index(row.column)
-        drawn.append((*at, value, SIGNS[row.word], SHADES[row.word], 0.25))
+        sign, colour = LOOKS[row.word]
+        text = number(row.mean, ".2f").replace("0.", ".") + f"\n{sign}"
+        drawn.append((list(CLAIMS).index(row.claim), x + 4.3 * list(GROUPS).index(row.column), text, colour))
         alt.append(f"{CLAIMS[row.claim]['says']} {row.column}, {SETS[row.corpus]}: {row.word}")
-    lines = [
-        (f"{i} {claim['says'].rstrip('.')}", figures.COLOURS.get(claim["paper"], figures.INK))
+    lines = {
+        f"{i} {claim['says'].rstrip('.')}": figures.COLOURS.get(claim["paper"], figures.INK)
         for i, claim in enumerate(CLAIMS.values(), 1)
-    ]
-    heads = [(4.3 * i - 0.45, head, "SST, AG, 20N, IMDB") for i, head in enumerate(GROUPS.values())]
-    return grid(lines, drawn, heads, 9.6), "; ".join(alt)
+    }
+    heads = {4.3 * i - 0.45: f"{head}\nSST, AG, 20N, IMDB" for i, head in enumerate(GROUPS.values())}
+    return grid(drawn, lines, heads, 9.6), "; ".join(alt)
 
 
 # ---- how well a test tells good attention from bad, data/measured ----------------------------------------------------
 
-KNOWN = {
-    "leverage": ("leverage", "SST, AG, 20N"),
-    "decision": ("decision", "SST, AG, 20N"),
-    "deletion": ("deletion", "SST, AG, 20N"),
-    1.0: ("label word", "SST, always"),
-    0.8: ("label word", "SST, 80 %"),
-    "made": ("planted", "texts"),
-}
+KNOWN = NAMES["known"]
 """What the good attention is of which a test is tried: three definitions, a word planted in SST, made-up texts."""
 
 BAD = ("permuted", "untrained")
@@ -490,13 +426,12 @@ def survivors(rows: pd.DataFrame) -> set[tuple[str, str]]:
 
 def told() -> pd.DataFrame:
     """How well each test tells good attention from the same weights permuted: columns measure, good (of KNOWN), value,
-    least and most (over data sets, or the interval), documents."""
+    least and most (over data sets, or the interval)."""
     rows = areas().query("statistic == 'beside'").rename(columns={"definition": "good"})
     collected = rows.groupby(["measure", "good"], as_index=False).agg(
         value=("value", "mean"),
         least=("value", "min"),
         most=("value", "max"),
-        documents=("documents", "min"),
     )
     words = measured("label_words.csv").query("weights == 'planted word' and statistic == 'beside'")
     words = words.query("encoder in ['lstm', 'average']")
@@ -530,7 +465,11 @@ def won(pairs: dict[str, list]) -> dict[str, float]:
     return {name: min(better(one[:, None], two).mean() for one, two in both) for name, both in pairs.items()}
 
 
-def scores_of(run: Callable[..., Run], score: str = "f1", **fields: Any) -> np.ndarray:
+def scores_of(
+    run: Callable[..., Run],
+    score: str = "f1",
+    **fields: Any,
+) -> np.ndarray:
     """F1 of class 1, or AUC, of five trainings of `run(seed, …)`."""
     name = {"f1": "f1_1"}.get(score, score)
     return np.array(
@@ -559,72 +498,70 @@ def price(run: Callable[..., Run], seed: int, attention: str) -> float:
     return far["tvd"].mean() / far["jsd"].mean()
 
 
-def tests() -> tuple[Any, str]:
+def tests() -> tuple[Figure, str]:
     """Ten tests by what the good attention is, an AUC in each cell."""
     rows = told()
     order = list(rows.groupby("measure")["value"].mean().sort_values(ascending=False).index)
     areas_of = rows.set_index(["measure", "good"])[["value", "least", "most"]]
-    drawn: list[Cell] = []
+    drawn = []
     for (y, test), (x, good) in product(enumerate(order), enumerate(KNOWN)):
-        if (test, good) not in areas_of.index:
-            drawn.append((y, x, "", "", "", 0))
-            continue
-        value, least, most = areas_of.loc[(test, good)]
-        ends = "" if np.isnan(least) else f"{least:.2f}–{most:.2f}"
-        drawn.append((y, x, f"{value:.2f}", ends, figures.QUIET, 0.8 * max(0.0, 2 * value - 1)))
-    lines = [(f"Does attention {TESTS[test]}?", figures.INK) for test in order]
-    heads = [(x - 0.47, *words) for x, words in enumerate(KNOWN.values())]
+        text: str = ""
+        colour: Any = "none"
+        if (test, good) in areas_of.index:
+            value, least, most = areas_of.loc[test, good]
+            text = f"{value:.2f}" + ("" if np.isnan(least) else f"\n{least:.2f}–{most:.2f}")
+            colour = figures.QUIET, 0.8 * max(0.0, 2 * value - 1)
+        drawn.append((y, x, text, colour))
+    lines = {f"Does attention {TESTS[test]}?": figures.INK for test in order}
+    heads = {x - 0.47: "\n".join(words) for x, words in enumerate(KNOWN.values())}
     said = [f"{TESTS[row.measure]}, {' of '.join(KNOWN[row.good])}: {row.value:.2f}" for row in rows.itertuples()]
-    return grid(lines, drawn, heads, 7.6), "; ".join(said)
+    return grid(drawn, lines, heads, 7.6), "; ".join(said)
 
 
-STRATA = ("<.6", ".6–.75", ".75–.9", ".9–1", "all")
-STRATUM_TESTS = {
-    "shuffle": "Permuting changes p more",
-    "uniform": "Uniform weights change p more",
-    "erasure": "Erasing the top word changes p more",
-    "adversary": "The optimal adversary is nearer",
-}
+STRATA = NAMES["strata"]
+STRATUM_TESTS = NAMES["stratum tests"]
 
 
-def strata() -> tuple[Any, str]:
+def strata() -> tuple[Figure, str]:
     """How often the model's own weights do more than the same permuted, by single-state agreement."""
+    import seaborn as sns
+
     rows = measured("strata.csv").query("stratum != 'all' and encoder in ['lstm', 'average']")
-    rows = rows.assign(stratum=rows["stratum"].astype(int))
     turned = rows["test"] == "adversary"
     rows.loc[turned, ["value", "low", "high"]] = 1 - rows.loc[turned, ["value", "high", "low"]].to_numpy()
-    marks = dict(zip(CORPORA, "osD^", strict=True))
-    sheet, panels = figures.sheet(4, 8.6, ncols=2, sharex=True, sharey=True)
-    for (test, encoder), axes in zip(
-        product(STRATUM_TESTS, ("lstm", "average")),
-        panels.flat,
-        strict=True,
-    ):
+    rows = rows.assign(stratum=[STRATA[int(stratum)] for stratum in rows["stratum"]], corpus=rows["corpus"].map(SETS))
+    sheet, panels = figures.sheet(
+        4,
+        8.6,
+        ncols=2,
+        sharex=True,
+        sharey=True,
+    )
+    by_panel = rows.melt(["test", "encoder", "stratum", "corpus"], ["low", "value", "high"], value_name="share")
+    by_panel = by_panel.groupby(["test", "encoder"])
+    for axes, panel in zip(panels.flat, product(STRATUM_TESTS, ("lstm", "average")), strict=True):
         axes.axhline(0.5, color=figures.INK, lw=1)
-        panel = rows[(rows["test"] == test) & (rows["encoder"] == encoder)]
-        for i, (corpus, mark) in enumerate(marks.items()):
-            line = panel[panel["corpus"] == corpus]
-            error = line["value"] - line["low"], line["high"] - line["value"]
-            x = line["stratum"] + 0.12 * (i - 1)
-            axes.errorbar(
-                x,
-                line["value"],
-                error,
-                fmt=f"{mark}-",
-                color=figures.COLOURS[encoder],
-                ms=5,
-                lw=1,
-            )
+        sns.pointplot(
+            by_panel.get_group(panel),
+            x="stratum",
+            y="share",
+            hue="corpus",
+            order=STRATA,
+            hue_order=map(SETS.get, CORPORA),
+            estimator="median",  # of the three
+            errorbar=("pi", 100),
+            palette=4 * [figures.COLOURS[panel[1]]],
+            markers=[*"osD^"],
+            dodge=0.36,
+            markersize=5,
+            linewidth=1,
+            ax=axes,
+        )
+        axes.legend_.remove()
+        axes.set(xlabel=ENCODERS[panel[1]], ylabel="", ylim=(0, 1))
+        axes.tick_params(axis="x", labelsize=8)
     for axes, title in zip(panels[:, 0], STRATUM_TESTS.values(), strict=True):
         axes.set_title(title, loc="left")
-    for corpus, mark in marks.items():
-        panels[0, 0].plot([], [], mark, color=figures.QUIET, label=SETS[corpus])
-    sheet.legend(loc="outside upper center", ncols=4)
-    for axes, encoder in zip(panels[-1], ("BiLSTM", "no context"), strict=True):
-        axes.set(xticks=range(5), xticklabels=STRATA, ylim=(0, 1), xlabel=encoder)
-        axes.tick_params(axis="x", labelsize=8)
-    said = [
-        f"{row.test}, {row.encoder}, {SETS[row.corpus]}, {STRATA[row.stratum]}: {row.value:.2f}"
-        for row in rows.itertuples()
-    ]
+    sheet.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    said = [f"{row.test}, {row.encoder}, {row.corpus}, {row.stratum}: {row.value:.2f}" for row in rows.itertuples()]
     return sheet, "; ".join(said)

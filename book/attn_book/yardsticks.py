@@ -45,7 +45,13 @@ def yardsticks(epsilon: float, corpus: str, seed: int) -> pd.DataFrame:
     }
     if set(stored) <= index.has("measure"):
         where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
-        rows = newest(five(index.numbers), list(stored), "mean", source="archive", **where)
+        rows = newest(
+            five(index.numbers),
+            list(stored),
+            "mean",
+            source="archive",
+            **where,
+        )
         rows["kind"] = index.with_parameters(rows)["measure"].map(stored)
         means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
     else:
@@ -70,7 +76,14 @@ def live(corpus: str, epsilon: float, seed: int) -> pd.DataFrame:
     }
     rows = pd.DataFrame({"kind": list(means), "mean": list(means.values())})
     kind = data_kind(result.record)
-    return rows.assign(corpus=corpus, data=kind, encoder="lstm", low=np.nan, high=np.nan, n_seeds=1)
+    return rows.assign(
+        corpus=corpus,
+        data=kind,
+        encoder="lstm",
+        low=np.nan,
+        high=np.nan,
+        n_seeds=1,
+    )
 
 
 def permuted_contributions(traces: Traces) -> Traces:
@@ -85,14 +98,38 @@ def drawn(means: pd.DataFrame, yours: pd.DataFrame) -> Figure:
     order = figures.dots(axes, means[means["kind"] == "optimal"])
     lines = means.pivot(index="corpus", columns="kind", values="mean").loc[order]
     y = np.arange(len(order))
-    axes.barh(y, lines["shuffled"], 0.62, color=figures.RULE, zorder=0)
-    axes.plot(lines["ceiling"], y, "|", color=figures.INK, markersize=16)
+    axes.barh(
+        y,
+        lines["shuffled"],
+        0.62,
+        color=figures.RULE,
+        zorder=0,
+    )
+    axes.plot(
+        lines["ceiling"],
+        y,
+        "|",
+        color=figures.INK,
+        markersize=16,
+    )
     axes.text(0.01, 0, "contributions permuted", va="center_baseline")
-    axes.text(lines["ceiling"].iloc[-1] + 0.01, y[-1], "ceiling", va="center_baseline")
+    axes.text(
+        lines["ceiling"].iloc[-1] + 0.01,
+        y[-1],
+        "ceiling",
+        va="center_baseline",
+    )
     names = ["optimum"]
     if "search" in lines:
         names.append("the paper’s search")
-        axes.plot(lines["search"], y, "D", color=figures.COLOURS["lstm"], mec=figures.SHEET, label=names[1])
+        axes.plot(
+            lines["search"],
+            y,
+            "D",
+            color=figures.COLOURS["lstm"],
+            mec=figures.SHEET,
+            label=names[1],
+        )
     axes.legend(axes.get_legend_handles_labels()[0], names, **figures.ABOVE)
     figures.scale(axes, 0, 0.8, "same", "")
     figures.yours_in_lines(axes, yours, order, "optimal")
