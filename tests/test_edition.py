@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from conftest import HTML, ROOT, built
 
 from attn_book import figures, words
-from attn_build import rendering, sources
+from attn_build import plain, rendering, sources
 
 PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text()]
 CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
@@ -25,16 +25,13 @@ def lines(cells: list[str]) -> list[str]:
 
 def visible_cells(page: str) -> list[tuple[str, str, bool]]:
     """The code cells that stand open: their section, their code, and whether they are the cell of the parameters."""
-    title, is_folded, cells = "", False, []
-    for cell in sources.read_source(page, ROOT).cells:
-        if cell.cell_type == "markdown":
-            title = [title, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
-            is_folded = [
-                is_folded,
-                *(edge == "start" for edge in re.findall(r"{solution-(start|end)}", cell.source)),
-            ][-1]
-        elif not is_folded and not HIDDEN & set(cell.metadata.get("tags", [])):
-            cells.append((title, cell.source, "parameters" in cell.metadata.get("tags", [])))
+    title, cells = "", []
+    read = sources.read_source(page, ROOT).cells
+    for number, piece, within in plain.walk(read):
+        if read[number].cell_type == "markdown":
+            title = [title, *re.findall(r"^## (.*)$", piece.text, re.MULTILINE)][-1]
+        elif not within and not HIDDEN & set(tags := read[number].metadata.get("tags", [])):
+            cells.append((title, piece.text, "parameters" in tags))
     return cells
 
 
