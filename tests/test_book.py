@@ -14,7 +14,6 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import devtools
 import nbformat
 import psutil
 import pyarrow as pa
@@ -257,16 +256,6 @@ def test_the_stamp_follows_data_and_archive_and_no_prose(tmp_path, name, differe
         (tmp_path / "data" / name).write_text(text)
         stamps.add(build.common_stamp(tmp_path))
     assert len(stamps) == different
-
-
-# ---- as readers see it -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.browser
-def test_pages_fit_desktop_and_phone(miniature, chromium):
-    found = devtools.survey(chromium, miniature / "_build" / "html", ["index", "template", "wide"])
-    assert len(found) == 6
-    assert not [told for told in found if told["takes"] > told["width"] or told["errors"]]
 
 
 # ---- stopped ---------------------------------------------------------------------------------------------------------

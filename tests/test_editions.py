@@ -21,15 +21,12 @@ GENERAL = ANSWERS["any"]
 
 def secrets() -> set[str]:
     """Lines of all solutions that stand nowhere else."""
-    told, open_lines = set(), set()
-    for path in PAGES.values():
-        text = path.read_text()
-        own = list(solutions(text).values())
-        for solution in own:
-            told |= {line.strip() for line in solution.splitlines()}
-            text = text.replace(solution, "")
-        open_lines |= {line.strip() for line in text.splitlines()}
-    given = "\n".join(open_lines)
+    whole = [path.read_text() for path in PAGES.values()]
+    solved = [solution for text in whole for solution in solutions(text).values()]
+    given = "\n".join(whole)
+    for solution in solved:
+        given = given.replace(solution, "")
+    told = {line.strip() for solution in solved for line in solution.splitlines()}
     return {line for line in told if len(line) > 20 and line not in given and "import" not in line}
 
 
@@ -48,7 +45,7 @@ def test_every_page_loses_its_solutions(pages):
     assert len(hidden) > 200
     for name, cut in pages:
         text = text_of(cut)
-        assert not [line for line in [*hidden, "```{solution", "attn-instructor"] if line in text], name
+        assert not [line for line in {*hidden, "```{solution", "attn-instructor"} if line in text], name
 
 
 def test_exercises_stay_and_say_how_to_ask(pages):
@@ -88,16 +85,11 @@ WRONG = [
     ("read-ex-interval", 0.82, "another number of parts"),
     ("jain-41-ex-hand", "the", "another answer"),
     ("serrano-41-ex-odds", {1, 2, 3}, "another number of parts"),
-    *(
-        ("jain-421-ex-bound", wrong, kind)
-        for wrong, kind in [
-            (-0.38, "the sign"),
-            (38, "per cent"),
-            (0.76, "twice"),
-            (0.548, "bits"),
-            (0.39, "near"),
-        ]
-    ),
+    ("jain-421-ex-bound", -0.38, "the sign"),
+    ("jain-421-ex-bound", 38, "per cent"),
+    ("jain-421-ex-bound", 0.76, "twice"),
+    ("jain-421-ex-bound", 0.548, "bits"),
+    ("jain-421-ex-bound", 0.39, "near"),
 ]
 
 
@@ -132,14 +124,9 @@ def test_a_misspelt_label_is_refused():
 
 
 def test_every_answer_is_asserted_by_its_solution():
-    texts = [solutions(path.read_text()).items() for path in PAGES.values()]
-    asserted = {
-        label
-        for text in texts
-        for label, told in text
-        if re.search(rf'assert .*check(?:ed)?\("{label}"', told)
-    }
-    assert asserted == KEYS.keys()
+    solved = {label: text for path in PAGES.values() for label, text in solutions(path.read_text()).items()}
+    asserted = [label for label in solved if re.search(rf'assert .*check(?:ed)?\("{label}"', solved[label])]
+    assert set(asserted) == KEYS.keys()
 
 
 @pytest.mark.parametrize("label", KEYS)

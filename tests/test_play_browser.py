@@ -129,12 +129,6 @@ def test_a_bar_follows_the_pointer(page):
     assert weights(page).sum() == pytest.approx(1)
 
 
-def test_a_tap_gives_a_word_all_the_weight_and_a_flip_shows(page):
-    page.drag(page.place(WORD.format(4) + " button"))
-    assert list(weights(page)) == [0, 0, 0, 1]
-    assert count(page, "[data-play=move].flipped") == 1
-
-
 def test_keys_move_a_weight(page):
     focus(page, f"{MOVE} .slot")
     page.key("End")
@@ -201,10 +195,6 @@ def walk(page, act) -> None:
     page.wait("document.querySelectorAll('.attn-tally li').length === 3")
     act("again")
     assert state(page) == ("0", "lstm")
-
-
-def test_the_five_steps_by_mouse(page):
-    walk(page, lambda key: page.drag(page.place(f'.attn-path button[data-key="{key}"]')))
 
 
 def test_the_five_steps_by_keys(page):
@@ -336,6 +326,7 @@ def test_a_phone_holds_it_and_a_finger_moves_it(page, place):
     assert page.js(SMALL) == 0, "large enough for a finger"
     page.tap(*page.place(WORD.format(4) + " button"))
     assert list(weights(page)) == [0, 0, 0, 1]
+    assert count(page, "[data-play=move].flipped") == 1
     page.tap(*page.place(WORD.format(1) + " .slot", y=0.5))
     assert weights(page)[0] == pytest.approx(0.5, abs=0.05)
 
