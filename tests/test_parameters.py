@@ -41,13 +41,14 @@ def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, value
     assert lacks not in str(error.value)
 
 
-def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
-    for name, where in ((CORRELATION, r"cpu \(x86_64\)"), ("transformer", "NVIDIA H100 80GB HBM3")):
-        message = (
-            rf"To train it \(about \d+ min on {where}\): python -m attn_core run --corpus sst .*--seed 3$"
-        )
-        with refused(message):
-            settled(name, seed=3)
+@pytest.mark.parametrize(
+    ("name", "where"), [(CORRELATION, r"cpu \(x86_64\)"), ("transformer", "NVIDIA H100 80GB HBM3")]
+)
+def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes(name, where):
+    with refused(
+        rf"To train it \(about \d+ min on {where}\): python -m attn_core run --corpus sst .*--seed 3$"
+    ):
+        settled(name, seed=3)
 
 
 def test_parameters_in_peoples_words():

@@ -24,6 +24,9 @@ def test_every_model_that_is_wanted_is_stored():
 def test_weights_are_thousandths_of_each_word(model):
     assert [len(shares) for shares in model["a"]] == [len(words) for words in STORED["sentences"]]
     assert all(abs(sum(shares) - 1000) < len(shares) for shares in model["a"])
+    assert all(0 <= p <= 1 for p in model["p"])
+    encoder, _, seed = model["key"].split("-")[1:4]
+    assert (encoder, int(seed)) == (model["encoder"], model["seed"])
 
 
 def test_the_farthest_keeps_the_output():
