@@ -44,10 +44,9 @@ def run_here(notebook, parameters: dict, monkeypatch, after: dict | None = None)
 
     def display(*objects, metadata=None, raw=False, **_) -> None:
         for shown in objects:
-            if raw:
-                outputs.append(new_output("display_data", shown, metadata=metadata or {}))
-            elif isinstance(shown, HTML):
-                outputs.append(new_output("display_data", {"text/html": shown.data}))
+            if raw or isinstance(shown, HTML):
+                data = shown if raw else {"text/html": shown.data}
+                outputs.append(new_output("display_data", data, metadata=metadata or {}))
 
     monkeypatch.setattr("IPython.display.display", display)
     names = {"display": display, "__name__": "__main__"}
