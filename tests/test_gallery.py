@@ -48,9 +48,7 @@ def test_the_picker_holds_every_stored_model(shown):
     stored = newest(
         runs, family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"]
     )
-    stored = set(
-        stored[stored["corpus"].isin(page["shown"])][page["MODEL"]].itertuples(index=False, name=None)
-    )
+    stored = set(stored.query("corpus in @page['shown']").set_index(page["MODEL"]).index)
     assert set(page["models"]) == stored
     assert len(stored) == 48
     names = json.loads(html.unescape(re.search(r'data-names="([^"]*)"', text)[1]))

@@ -54,11 +54,11 @@ def place(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
         play.widget("move", SENTENCES, own=True, path=True, misread={SENTENCES[-1]: ODD})
-        figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
+        for name in ("three", "tiles"):
+            figures.show(figures.sheet()[0], name, "A title", "A caption.", "A picture.")
         play.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
         play.widget("erase", ERASED)
         play.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
-        figures.show(figures.sheet()[0], "tiles", "A title", "A caption.", "A picture.")
         play.widget("tiles", [], "", figure="fig-tiles", tiles=TILES)
     (folder / "page.html").write_text(HEAD + "\n".join(shown))
     return folder / "page.html"

@@ -459,7 +459,6 @@ GERMAN = {"schlecht": ("öde", "fad", "übel"), "gut": ("schön", "groß", "sü�
 SHAPES = {
     "kritiken.csv": (lines(films(120, GERMAN), ";"), "latin-1"),
     "stars.parquet": (films(250, {i: (f"so{i} 🎉", f"very{i} ❤️") for i in range(1, 6)}),),
-    "split.tsv": (films(150).assign(Split=np.resize(["Train", "TRAIN", "Test"], 150)),),
 }
 
 
