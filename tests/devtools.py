@@ -29,10 +29,8 @@ PIPES = ("sh", "-c", 'exec "$@" 3<&0 4>&1 >/dev/null', "sh")
 PATIENCE = 240  # seconds; axe takes one or two for a long page, on a busy machine many more
 KEYS = {
     "End": 35,
-    "Home": 36,
     "ArrowLeft": 37,
     "ArrowUp": 38,
-    "ArrowRight": 39,
     "ArrowDown": 40,
     "Tab": 9,
     "Enter": 13,

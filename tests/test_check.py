@@ -333,9 +333,20 @@ def test_deletions_are_captums_ablations_where_a_word_less_is_a_zero():
 # ---- models of the library transformers, small and of random weights -------------------------------------------------
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "good", "bad", "film", "that", "ends", "is"]
-SMALL = {"vocab_size": len(PIECES), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-SMALL |= {"intermediate_size": 16, "max_position_embeddings": 12, "pad_token_id": 0, "initializer_range": 0.5}
-SMALL |= {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+SMALL = {
+    "vocab_size": len(PIECES),
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 12,
+    "initializer_range": 0.5,
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    "cls_token_id": 2,
+    "sep_token_id": 3,
+}
 FILMS = ["a good film", "a bad film that ends", "good", "a film that ends bad"]
 
 

@@ -5,12 +5,11 @@ import shutil
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT
+from conftest import HTML, ROOT, built
 
 from attn_build import slides, student
 
-TEACH = ROOT / "_build" / "html" / slides.FOLDER
-built = pytest.mark.skipif(not TEACH.is_dir(), reason="no built book; `make book` writes it")
+TEACH = HTML / slides.FOLDER
 
 
 def soup(name):

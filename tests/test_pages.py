@@ -75,10 +75,8 @@ SEVERAL = {"corpus": "agnews_all"}
 
 REFUSED = [
     ("how-to-measure", {"text": "film"}, "three words or more, this one has 1"),
-    *[
-        (f"wiegreffe/{page}", {"seed": 10}, "give the second another one")
-        for page in ("03-3-variance", "04-adversaries")
-    ],
+    ("wiegreffe/03-3-variance", {"seed": 10}, "give the second another one"),
+    ("wiegreffe/04-adversaries", {"seed": 10}, "give the second another one"),
     ("in-practice", {"second": 10}, "give the second another one"),
     *[
         (page, SEVERAL, "is not in the archive")
