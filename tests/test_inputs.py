@@ -4,6 +4,7 @@ import errno
 import gzip
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -117,76 +118,29 @@ GRIDS = {  # a grid file -> what the line says
     "- &a {corpus: sst, seed: [*a]}": "seed must be a whole number",
 }
 
-OWN_SST = {  # what is wrong with the user's own files -> the damage, and what the line says
-    "no set": (no_damage, "and has no folder 'sst'"),
-    "no folder": (lambda place: (place / "data").rmdir(), "data, which is no folder"),
-    "a part is missing": (
+OWN_SST = [  # what is wrong with the user's own files: the damage, and what the line says
+    (no_damage, "and has no folder 'sst'"),
+    (lambda place: (place / "data").rmdir(), "data, which is no folder"),
+    (
         file("data/sst/train.parquet", FINE.to_parquet()),
         "dev.parquet is missing: corpus",
     ),
-    "label 0.5": (
+    (
         sst(label=[0, 0.5] * 4),
         "the label of row 1 is '0.5'; known: negative, positive or 0 to 1",
     ),
-    "label NaN": (sst(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: negative, positive"),
-    "one class": (
+    (sst(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: negative, positive"),
+    (
         sst(label=[1] * 8),
         "split 'train': all documents that are left are of one class (positive)",
     ),
-    "text NaN": (sst(text=["a", None] * 4), "column 'text' of row 1 holds"),
-    "text is a number": (sst(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
-    "only empty texts": (sst(text=["", " "] * 4), "split 'train': none of the 8 documents passes"),
-    "one token each": (sst(text=["good", "bad"] * 4), "passes the length filter"),
-    "no rows": (sst(rows=0), "holds no rows"),
-    "truncated": (sst(end=-40), "train.parquet cannot be read ("),
-}
-
-OTHERS = {
-    "vectors of bytes": (
-        f"{PLANTED} --vectors words.vec",
-        file("words.vec", b"\xff 1 2\n"),
-        "words.vec, line 1",
-    ),
-    "cache is no folder": (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
-    "broken record": ("ATTN_ARCHIVE=archive archive list", broken_record, "the record of toy in"),
-    "archive is no folder": ("ATTN_ARCHIVE=archive archive list", no_damage, "ATTN_ARCHIVE names"),
-    "no grid": (SWEEP, no_damage, "no grid file grid.yml"),
-    "grid is a folder": ("sweep data", no_damage, "no grid"),
-    "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
-    **{
-        at: (
-            f"sweep grid.yml --scheduler {at}",
-            grid("- corpus: planted"),
-            f"no Dask scheduler answers at '{at}'",
-        )
-        for at in ("127.0.0.1:9", "no/address")
-    },
-    "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
-    "a page of Windows": (
-        "execute 'jain\\04-1-corelation'",
-        no_damage,
-        "did you mean 'jain/04-1-correlation'",
-    ),
-    "misspelt parameter": (
-        "execute jain/04-2-2-adversarial -p epsilom 0.1",
-        no_damage,
-        "did you mean 'epsilon'",
-    ),
-    "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
-    "a value twice": (
-        "execute one-model -p epsilon 0.1 -p epsilon=0.2",
-        no_damage,
-        "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
-    ),
-    "not taken": (
-        "execute gallery -p corpora '<script>'",
-        no_damage,
-        "parameter corpora: Input should be 'sst', 'imdb'",
-    ),
-    "no word": ("read '... -- !!'", no_damage, "holds no word"),
-    "emoji": ("read 🎬", no_damage, "holds no word"),
-    "no text": ("read ''", no_damage, "holds no word"),
-}
+    (sst(text=["a", None] * 4), "column 'text' of row 1 holds"),
+    (sst(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
+    (sst(text=["", " "] * 4), "split 'train': none of the 8 documents passes"),
+    (sst(text=["good", "bad"] * 4), "passes the length filter"),
+    (sst(rows=0), "holds no rows"),
+    (sst(end=-40), "train.parquet cannot be read ("),
+]
 
 
 def pipe(place: Path) -> None:
@@ -196,18 +150,64 @@ def pipe(place: Path) -> None:
 page_elsewhere = file("_page.md", "# A page\n")
 run_elsewhere = file("runs/mine.parquet", "a run")
 
-NAMES_AND_FILES = {  # command -> what lies there, and what the line says; {place} is the working folder
-    "execute {place}/_page": (page_elsewhere, "there is no page"),
-    "execute ../../../../../../../../{place}/_page": (page_elsewhere, "there is no page"),
-    "execute ../notebooks/_template": (no_damage, "there is no page"),
-    "read film --run {place}/runs/mine": (run_elsewhere, "is not in the cache"),
-    "read film --run ../../{place}/runs/mine": (run_elsewhere, "is not in the cache"),
-    f"read '{'word ' * 20_001}'": (no_damage, "at most 20,000 are read"),
-    "sweep /dev/zero": (no_damage, "no grid file /dev/zero"),
-    "sweep grid.yml": (pipe, "no grid file grid.yml"),
-    "sweep grid.yml --dry-run": (grid(bytes(20 * 10**6)), "of at most 10,000,000 bytes"),
-    "run --corpus planted --vectors /dev/zero": (no_damage, "unknown vectors '/dev/zero': no file"),
-}
+OTHERS = [  # {place} is the working folder
+    (
+        f"{PLANTED} --vectors words.vec",
+        file("words.vec", b"\xff 1 2\n"),
+        "words.vec, line 1",
+    ),
+    (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
+    ("ATTN_ARCHIVE=archive archive list", broken_record, "the record of toy in"),
+    ("ATTN_ARCHIVE=archive archive list", no_damage, "ATTN_ARCHIVE names"),
+    (SWEEP, no_damage, "no grid file grid.yml"),
+    ("sweep data", no_damage, "no grid"),
+    ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
+    (
+        "sweep grid.yml --scheduler 127.0.0.1:9",
+        grid("- corpus: planted"),
+        "no Dask scheduler answers at '127.0.0.1:9'",
+    ),
+    (
+        "sweep grid.yml --scheduler no/address",
+        grid("- corpus: planted"),
+        "no Dask scheduler answers at 'no/address'",
+    ),
+    ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
+    (
+        "execute 'jain\\04-1-corelation'",
+        no_damage,
+        "did you mean 'jain/04-1-correlation'",
+    ),
+    (
+        "execute jain/04-2-2-adversarial -p epsilom 0.1",
+        no_damage,
+        "did you mean 'epsilon'",
+    ),
+    ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
+    (
+        "execute one-model -p epsilon 0.1 -p epsilon=0.2",
+        no_damage,
+        "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
+    ),
+    (
+        "execute gallery -p corpora '<script>'",
+        no_damage,
+        "parameter corpora: Input should be 'sst', 'imdb'",
+    ),
+    ("read '... -- !!'", no_damage, "holds no word"),
+    ("read 🎬", no_damage, "holds no word"),
+    ("read ''", no_damage, "holds no word"),
+    ("execute {place}/_page", page_elsewhere, "there is no page"),
+    ("execute ../../../../../../../../{place}/_page", page_elsewhere, "there is no page"),
+    ("execute ../notebooks/_template", no_damage, "there is no page"),
+    ("read film --run {place}/runs/mine", run_elsewhere, "is not in the cache"),
+    ("read film --run ../../{place}/runs/mine", run_elsewhere, "is not in the cache"),
+    (f"read '{'word ' * 20_001}'", no_damage, "at most 20,000 are read"),
+    ("sweep /dev/zero", no_damage, "no grid file /dev/zero"),
+    ("sweep grid.yml", pipe, "no grid file grid.yml"),
+    ("sweep grid.yml --dry-run", grid(bytes(20 * 10**6)), "of at most 10,000,000 bytes"),
+    ("run --corpus planted --vectors /dev/zero", no_damage, "unknown vectors '/dev/zero': no file"),
+]
 
 STRANGERS = {
     "an empty folder": lambda place: (place / "data/archive").mkdir(parents=True),
@@ -224,29 +224,22 @@ ADDRESSES = ("s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobo
 USED = {"ATTN_CACHE": PLANTED, "ATTN_DATA": PLANTED, "ATTN_ARCHIVE": "archive list"}
 """Variable that names a folder -> a command that looks there."""
 
-CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
-CASES |= {f"grid {text[:40]}": (SWEEP, grid(text), told) for text, told in GRIDS.items()}
-CASES |= {f"SST: {name}": (SST, *case) for name, case in OWN_SST.items()}
-CASES |= OTHERS
-CASES |= {
-    f"seal {kind}": (
-        "ATTN_ARCHIVE=data/archive archive seal",
-        STRANGERS[kind],
-        "is no archive of runs; nothing",
-    )
-    for kind in NOT_SEALED
-}
-CASES |= {f"on {name}": (f"ATTN_DEVICE={name} {PLANTED}", no_damage, name) for name in DEVICES}
-CASES |= {
-    f"{name} {place}": (
-        f"{name}={place} {command}",
-        no_damage,
-        f"{name} is '{place}', which is no folder of this",
-    )
-    for name, command in USED.items()
-    for place in ADDRESSES
-}
-CASES |= {command[:60]: (command, *case) for command, case in NAMES_AND_FILES.items()}
+CASES = [
+    *((f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()),
+    *((SWEEP, grid(text), told) for text, told in GRIDS.items()),
+    *((SST, *case) for case in OWN_SST),
+    *OTHERS,
+    *(
+        ("ATTN_ARCHIVE=data/archive archive seal", STRANGERS[kind], "is no archive of runs; nothing")
+        for kind in NOT_SEALED
+    ),
+    *((f"ATTN_DEVICE={name} {PLANTED}", no_damage, name) for name in DEVICES),
+    *(
+        (f"{name}={place} {command}", no_damage, f"{name} is '{place}', which is no folder of this")
+        for name, command in USED.items()
+        for place in ADDRESSES
+    ),
+]
 
 
 def spoken(called, command: str) -> tuple[int, str, list[str]]:
@@ -276,7 +269,9 @@ def written(place: Path) -> set[str]:
     return {str(path) for path in place.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(("command", "damage", "expected"), CASES.values(), ids=map(ascii, CASES))
+@pytest.mark.parametrize(
+    ("command", "damage", "expected"), CASES, ids=[ascii(told[:60]) for *_, told in CASES]
+)
 def test_it_is_refused_in_one_line(command, damage, expected, place, called):
     damage(place)
     before = written(place)
@@ -431,38 +426,29 @@ def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch):
 MODEL = random_model("lstm", "tanh", 30, width=6, hidden=3)
 TEXTS = random_documents([5, 1, 3], 30)
 
-DOCUMENTS = {  # field -> values, and what the line says
-    "labels": [
-        ([7, 0, 1], "labels must be whole numbers from 0 to 1, got 7"),
-        ([0, -3, 1], "labels must be whole numbers from 0 to 1, got -3"),
-        ([0.0, np.nan, 1.0], "must be finite"),
-        (["good", "bad", "bad"], "must be an array of numbers"),
-        ([[0], [1], [1]], "must have the shape (3,), got (3, 1)"),
-        (np.ma.masked_array([0, 1, 1], [True, False, False]), "masked"),
-        (None, "must be an array of numbers"),
-    ],
-    "ids": [
-        (TEXTS.ids.astype(float), "ids must be whole numbers"),
-        (TEXTS.ids[None], "must have the shape (None,)"),
-        (TEXTS.ids + 1000, "ids must be whole numbers from 0 to 29, got 10"),
-    ],
-    "offsets": [
-        (TEXTS.offsets.astype(float), "offsets must rise"),
-        (TEXTS.offsets[::-1].copy(), "offsets must rise"),
-        (TEXTS.offsets + 1, "offsets must rise"),
-    ],
-    "doc_ids": [(["a", "b", "c"], "must be an array of numbers"), ([0.0, 1.0, np.nan], "must be finite")],
-}
-LISTED = [(field, values, told) for field, cases in DOCUMENTS.items() for values, told in cases]
+DOCUMENTS = [  # a field, its values, and what the line says
+    ("labels", [7, 0, 1], "labels must be whole numbers from 0 to 1, got 7"),
+    ("labels", [0, -3, 1], "labels must be whole numbers from 0 to 1, got -3"),
+    ("labels", [0.0, np.nan, 1.0], "must be finite"),
+    ("labels", ["good", "bad", "bad"], "must be an array of numbers"),
+    ("labels", [[0], [1], [1]], "must have the shape (3,), got (3, 1)"),
+    ("labels", np.ma.masked_array([0, 1, 1], [True, False, False]), "masked"),
+    ("labels", None, "must be an array of numbers"),
+    ("ids", TEXTS.ids.astype(float), "ids must be whole numbers"),
+    ("ids", TEXTS.ids[None], "must have the shape (None,)"),
+    ("ids", TEXTS.ids + 1000, "ids must be whole numbers from 0 to 29, got 10"),
+    ("offsets", TEXTS.offsets.astype(float), "offsets must rise"),
+    ("offsets", TEXTS.offsets[::-1].copy(), "offsets must rise"),
+    ("offsets", TEXTS.offsets + 1, "offsets must rise"),
+    ("doc_ids", ["a", "b", "c"], "must be an array of numbers"),
+    ("doc_ids", [0.0, 1.0, np.nan], "must be finite"),
+]
 
 
-@pytest.mark.parametrize(
-    ("field", "values", "told"), LISTED, ids=[f"{case[0]} {n}" for n, case in enumerate(LISTED)]
-)
+@pytest.mark.parametrize(("field", "values", "told"), DOCUMENTS)
 def test_what_is_no_document_is_refused_in_one_line(field, values, told):
-    with refused() as error:
+    with refused(re.escape(told)) as error:
         trace(MODEL, replace(TEXTS, **{field: values}))
-    assert told in str(error.value)
     assert len(str(error.value)) < 300
 
 

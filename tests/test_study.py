@@ -128,31 +128,30 @@ def test_short_files_of_utf_16_without_its_mark_are_read(tmp_path, text, encodin
 
 CUT = BASE.to_json(orient="records", lines=True).splitlines()
 CUT[6] = CUT[6][:-3]
-REFUSED = {
-    "two columns of one name in other case": (("a.csv", "Text,label, text\na,b,c\n"), "two columns 'text'"),
-    "a list": (["a text"], "a table is a DataFrame, or a file of one, and no list"),
-    "lists": (("a.parquet", BASE.assign(label=[["joy", "love"]] * 60)), "'label' holds lists"),
-    "a name twice in JSON": (("a.jsonl", '{"text": "a", "text": "b"}\n'), "two values of one name"),
-    "a broken record": (("a.jsonl", "\n".join(CUT)), "line 7, column"),
-    "a workbook": (("a.csv", b"PK\x03\x04xl/workbook.xml" + lines().encode()), "no text but a workbook"),
-    "Parquet": (("a.csv", BASE.to_parquet()), "no text but a workbook"),
-    "lists without end": (("a.json", "[" * 100_000), "RecursionError"),
-    "half of the bytes": (("a.csv", "text,label\nпривет мир,да\n", "cp1251"), "neither UTF-8"),
-    "no column": (("a.csv", BASE.rename(columns={"text": "review"})), "lacks the column 'text'; it"),
-    "no file": (Path("none.csv"), "no such file"),
-    "a form that is none": (("a.xlsx", lines()), "of a workbook save the sheet as CSV"),
-    "no heads": (("a.csv", "a very long secret " * 99 + ",good\n"), "; a file without names"),
-    "duplicates": (("a.csv", pd.concat([BASE.head(20)] * 9)), "20 texts without 160 duplicates"),
-    "another alphabet": (("a.csv", "text,label\na łza mała,1\n", "cp1250"), "--encoding"),
-    "one class": (("a.csv", BASE.assign(label="good")), "has 1 classes"),
-    "numbers for classes": (("a.csv", BASE.assign(label=range(60))), "has 60 classes"),
-    "splits": (("a.csv", BASE.assign(split="train")), "must hold train, dev and test; it holds train"),
-}
+REFUSED = [
+    (("a.csv", "Text,label, text\na,b,c\n"), "two columns 'text'"),
+    (["a text"], "a table is a DataFrame, or a file of one, and no list"),
+    (("a.parquet", BASE.assign(label=[["joy", "love"]] * 60)), "'label' holds lists"),
+    (("a.jsonl", '{"text": "a", "text": "b"}\n'), "two values of one name"),
+    (("a.jsonl", "\n".join(CUT)), "line 7, column"),
+    (("a.csv", b"PK\x03\x04xl/workbook.xml" + lines().encode()), "no text but a workbook"),
+    (("a.csv", BASE.to_parquet()), "no text but a workbook"),
+    (("a.json", "[" * 100_000), "RecursionError"),
+    (("a.csv", "text,label\nпривет мир,да\n", "cp1251"), "neither UTF-8"),
+    (("a.csv", BASE.rename(columns={"text": "review"})), "lacks the column 'text'; it"),
+    (Path("none.csv"), "no such file"),
+    (("a.xlsx", lines()), "of a workbook save the sheet as CSV"),
+    (("a.csv", "a very long secret " * 99 + ",good\n"), "; a file without names"),
+    (("a.csv", pd.concat([BASE.head(20)] * 9)), "20 texts without 160 duplicates"),
+    (("a.csv", "text,label\na łza mała,1\n", "cp1250"), "--encoding"),
+    (("a.csv", BASE.assign(label="good")), "has 1 classes"),
+    (("a.csv", BASE.assign(label=range(60))), "has 60 classes"),
+    (("a.csv", BASE.assign(split="train")), "must hold train, dev and test; it holds train"),
+]
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_will_not_do_is_refused_in_a_line(tmp_path, name):
-    made, message = REFUSED[name]
+@pytest.mark.parametrize(("made", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_what_will_not_do_is_refused_in_a_line(tmp_path, made, message):
     with refused(re.escape(message)) as error:
         cleaned(put(tmp_path, *made) if isinstance(made, tuple) else made)
     assert len(str(error.value).replace(str(tmp_path), "")) <= 200
@@ -356,14 +355,17 @@ def test_an_interval_is_over_texts_and_seeds_and_never_nothing():
 def test_scores_are_those_of_scikit_learn(classes):
     from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-    traces = toy_traces(np.arange(80) % 5 + 1, seed=classes, classes=classes)
     label = np.random.default_rng(classes).integers(max(2, classes), size=80)
-    halves = [replace(traces, label=label).take(np.arange(40) + start) for start in (0, 40)]
-    table = per_text(halves, halves)
+    traces = replace(toy_traces(np.arange(80) % 5 + 1, seed=classes, classes=classes), label=label)
+    halves = [traces.take(range(40)), traces.take(range(40, 80))]
     frequent = np.full(80, np.bincount(label).argmax())
-    for name, score in (("accuracy", accuracy_score), ("balanced accuracy", balanced_accuracy_score)):
-        assert table[name].mean() == pytest.approx(score(label, traces.predicted))
-        assert table[f"{name}, by chance"].mean() == pytest.approx(score(label, frequent))
+    expected = {
+        "accuracy": accuracy_score(label, traces.predicted),
+        "accuracy, by chance": accuracy_score(label, frequent),
+        "balanced accuracy": balanced_accuracy_score(label, traces.predicted),
+        "balanced accuracy, by chance": balanced_accuracy_score(label, frequent),
+    }
+    assert per_text(halves, halves)[list(expected)].mean().to_dict() == pytest.approx(expected)
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------
