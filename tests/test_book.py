@@ -14,11 +14,11 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import devtools
 import nbformat
 import psutil
 import pyarrow as pa
 import pytest
-import yaml
 from conftest import ROOT, refused
 from miniature import FRONT, WAITING, WIDE
 
@@ -29,9 +29,14 @@ from attn_lab.runs import upkeep
 MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
 
 
-def write_toc(root: Path, **contents) -> None:
-    toc = {"format": "jb-book", "root": "index", **contents}
-    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+TOC = f"""format: jb-book
+root: index
+parts:
+- caption: Start
+  chapters: [{{file: template}}, {{file: wide}}, {{file: waiting}}]
+- caption: {rendering.RECORD}
+  chapters: [{{file: status}}, {{file: references}}]
+"""
 
 
 @pytest.fixture(scope="session")
@@ -47,9 +52,7 @@ def miniature(tmp_path_factory):
     (root / "notebooks" / "wide.md").write_text(WIDE)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
     (root / "book" / "index.md").write_text(FRONT)
-    parts = {"Start": ("template", "wide", "waiting"), rendering.RECORD: ("status", "references")}
-    parts = [{"caption": name, "chapters": [{"file": page} for page in part]} for name, part in parts.items()]
-    write_toc(root, parts=parts)
+    (root / "book" / "_toc.yml").write_text(TOC)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTN_REPOSITORY", "own/book")
         assert build.build(root) == 0, (root / "_build" / "sphinx.log").read_text()
@@ -190,7 +193,8 @@ def small_book(root: Path, **sources: str) -> Path:
     for name, code in sources.items():
         (root / "notebooks" / f"{name}.md").write_text(f"# {name}\n\n" + MINIMAL.replace("CODE", code))
     (root / "book" / "index.md").write_text("# Front\n")
-    write_toc(root, chapters=[{"file": name} for name in sources])
+    chapters = [{"file": name} for name in sources]
+    (root / "book" / "_toc.yml").write_text(f"format: jb-book\nroot: index\nchapters: {chapters}\n")
     return root
 
 
@@ -232,7 +236,7 @@ def test_failures_are_listed(tmp_path, capsys):
     """A page that raises, a printed traceback, a page missing from the contents: each one line, exit status 1."""
     root = small_book(tmp_path, good="1", bad="1 / 0", stray=PRINTED)
     toc = root / "book" / "_toc.yml"
-    toc.write_text(toc.read_text().replace("- file: stray", ""))
+    toc.write_text(toc.read_text().replace(", {'file': 'stray'}", ""))
     assert build.build(root) == 1
     errors = re.findall(r"^  error  (\S+ \S+)", capsys.readouterr().out, re.MULTILINE)
     assert sorted(errors) == ["notebooks/stray.md is", "page bad", "page stray"]
@@ -256,6 +260,16 @@ def test_the_stamp_follows_data_and_archive_and_no_prose(tmp_path, name, differe
         (tmp_path / "data" / name).write_text(text)
         stamps.add(build.common_stamp(tmp_path))
     assert len(stamps) == different
+
+
+# ---- as readers see it -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.browser
+def test_pages_fit_desktop_and_phone(miniature, chromium):
+    found = devtools.survey(chromium, miniature / "_build" / "html", ["index", "template", "wide"])
+    assert len(found) == 6
+    assert not [told for told in found if told["takes"] > told["width"] or told["errors"]]
 
 
 # ---- stopped ---------------------------------------------------------------------------------------------------------
