@@ -26,11 +26,16 @@ def test_contracts_on_imports_are_kept():
 def test_threads_that_wait_soon_sleep_unless_the_user_wishes_otherwise(wishes, turns):
     """How often the OpenMP library of torch looks before it sleeps, as it says itself when it is loaded."""
     settings = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    kept = {name: value for name, value in os.environ.items() if name not in settings}
-    environment = {**kept, "OMP_DISPLAY_ENV": "verbose", "PYTHONPATH": str(ROOT), **wishes}
+    environment = {name: value for name, value in os.environ.items() if name not in settings}
     code = "import sys, attn_core; print('torch' in sys.modules); import torch"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**environment, "OMP_DISPLAY_ENV": "verbose", "PYTHONPATH": str(ROOT), **wishes},
+    )
     assert done.stdout == "False\n", done.stderr
     if sys.platform == "linux":  # GNU's library
         assert set(re.findall(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)) == {turns}, done.stderr
