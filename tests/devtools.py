@@ -29,10 +29,8 @@ PIPES = ("sh", "-c", 'exec "$@" 3<&0 4>&1 >/dev/null', "sh")
 PATIENCE = 240  # seconds; axe takes one or two for a long page, on a busy machine many more
 KEYS = {
     "End": 35,
-    "Home": 36,
     "ArrowLeft": 37,
     "ArrowUp": 38,
-    "ArrowRight": 39,
     "ArrowDown": 40,
     "Tab": 9,
     "Enter": 13,
@@ -174,13 +172,14 @@ MEASURE = """(async () => {
 """What a page takes, and which boxes in it scroll sideways, once its fonts and formulas are there."""
 
 
-def survey(page: Page, folder: Path, names: list[str], widths: tuple[int, ...] = (390, 1280)) -> list[tuple]:
-    """Every page, loaded in a window of the first width, which then takes the others: name, width, what MEASURE finds,
+def survey(page: Page, folder: Path, names: list[str], widths: tuple[int, ...] = (390, 1280)) -> list[dict]:
+    """Every page, loaded in a window of the first width, which then takes the others: page, width, what MEASURE finds,
     the errors of the console."""
     found = []
     for name in names:
         page.open(folder / f"{name}.html", widths[0])
         for width in widths:
             page.window(width)
-            found.append((name, width, page.js(MEASURE), list(page.errors)))
+            told = page.js(MEASURE)
+            found.append({"page": name, "width": width, "errors": list(page.errors), **told})
     return found

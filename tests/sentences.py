@@ -11,13 +11,12 @@ import io
 import re
 
 import matplotlib.pyplot as plt
-import nbformat
 from IPython.display import HTML
 from nbformat.v4 import new_output
 
 from attn_book import page
 from attn_build import sources
-from attn_build.plain import GLUED, html_of, values_of
+from attn_build.plain import GLUED, glued, html_of, values_of
 
 FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
 """Parameters that sentences must follow."""
@@ -45,10 +44,9 @@ def run_here(notebook, parameters: dict, monkeypatch, after: dict | None = None)
 
     def display(*objects, metadata=None, raw=False, **_) -> None:
         for shown in objects:
-            if raw:
-                outputs.append(new_output("display_data", shown, metadata=metadata or {}))
-            elif isinstance(shown, HTML):
-                outputs.append(new_output("display_data", {"text/html": shown.data}))
+            if raw or isinstance(shown, HTML):
+                data = shown if raw else {"text/html": shown.data}
+                outputs.append(new_output("display_data", data, metadata=metadata or {}))
 
     monkeypatch.setattr("IPython.display.display", display)
     names = {"display": display, "__name__": "__main__"}
@@ -68,26 +66,15 @@ def run_here(notebook, parameters: dict, monkeypatch, after: dict | None = None)
     return notebook
 
 
-def default_run(name: str, root, monkeypatch):
-    """The page at its defaults: as it lies executed in book/, if that is of this very text, else run here."""
-    notebook = sources.convert(name, root)
-    path = sources.executed(root, name)
-    if path.is_file():
-        stored = nbformat.read(path, 4)
-        if [cell.source for cell in stored.cells] == [cell.source for cell in notebook.cells]:
-            return stored
-    return run_here(notebook, {}, monkeypatch)
-
-
 def check(name: str, root, again, monkeypatch) -> None:
-    """Fail where a sentence of a page, run again with its `smoke`, does not follow."""
+    """Fail where a sentence of a page, run again with its `smoke`, does not follow; the page at its defaults as it lies
+    in book/, if that is of this very text, else run here."""
     declares = sources.declaration(name, root)
     before = declares.defaults
-    if not set(before) & set(FOLLOWED):
-        return
-    after = before | declares.smoke
-    found = faults(default_run(name, root, monkeypatch), again, before, after)
-    assert not found, "\n".join(found)
+    if set(before) & set(FOLLOWED):
+        default = sources.in_book(root, name) or run_here(sources.convert(name, root), {}, monkeypatch)
+        found = faults(default, again, before, before | declares.smoke)
+        assert not found, "\n".join(found)
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
@@ -106,30 +93,21 @@ def faults(default, other, before: dict, after: dict) -> list[str]:
     cells = [cell for cell in other.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
     for cell, again in zip(default.cells, cells, strict=True):
         if cell.cell_type == "markdown":
-            for paragraph in paragraphs(cell.source):
-                found += in_paragraph(paragraph, *values, changed, literals)
+            told = [of_text(paragraph, *values, changed) for paragraph in paragraphs(cell.source)]
         else:
-            for pair in zip(shown(cell), shown(again), strict=False):
-                found += in_outputs(*pair, changed, literals)
+            told = [of_outputs(*pair, changed) for pair in zip(shown(cell), shown(again), strict=False)]
+        for paragraph in told:
+            found += left_behind(paragraph, literals)
     return found
 
 
-def paragraphs(source: str) -> list[str]:
-    """Paragraphs of a text; a box (`:::{div} … :::`) is one."""
-    boxes = re.split(r"^(:::+\{div\}.*?^:::+)$", source, flags=re.MULTILINE | re.DOTALL)
-    parts = [[text] if text.startswith(":::") else re.split(r"\n\s*\n", text) for text in boxes]
-    return [paragraph for part in parts for paragraph in part]
-
-
-def in_paragraph(paragraph: str, before: dict, after: dict, changed: dict, literals: list[str]) -> list[str]:
-    """Faults of a paragraph of the source."""
+def left_behind(paragraph, literals: list[str]) -> list[str]:
+    """The faults of a paragraph. Of each sentence: itself, its literal text, whether a name in it changed, and whether
+    a number did."""
     found, named = [], False
-    for sentence in SENTENCE_END.split(paragraph):
-        roles = GLUED.findall(sentence)
-        moved = {name for name, form in roles if rendered(name, form, before) != rendered(name, form, after)}
-        named |= bool(moved & set(changed))
-        if moved - set(changed):
-            fixed = GLUED.sub(" ", sentence)
+    for sentence, fixed, names_change, numbers_change in paragraph:
+        named |= names_change
+        if numbers_change:
             found += [
                 f"says {word!r} of a number that changed: {sentence}"
                 for word in literals
@@ -140,23 +118,29 @@ def in_paragraph(paragraph: str, before: dict, after: dict, changed: dict, liter
     return found
 
 
-def in_outputs(before: list[str], after: list[str], changed: dict, literals: list[str]) -> list[str]:
-    """Faults of the texts that one cell shows, a paragraph."""
-    found, named = [], False
+def paragraphs(source: str) -> list[str]:
+    """Paragraphs of a text; a box (`:::{div} … :::`) is one."""
+    boxes = re.split(r"^(:::+\{div\}.*?^:::+)$", source, flags=re.MULTILINE | re.DOTALL)
+    parts = [[text] if text.startswith(":::") else re.split(r"\n\s*\n", text) for text in boxes]
+    return [paragraph for part in parts for paragraph in part]
+
+
+def of_text(paragraph: str, before: dict, after: dict, changed: dict):
+    """The sentences of a paragraph of the source, as `left_behind` takes them."""
+    for sentence in SENTENCE_END.split(paragraph):
+        roles = GLUED.finditer(sentence)
+        moved = {role[1] for role in roles if glued(role[0], before) != glued(role[0], after)}
+        yield sentence, GLUED.sub(" ", sentence), bool(moved & set(changed)), bool(moved - set(changed))
+
+
+def of_outputs(before: list[str], after: list[str], changed: dict):
+    """The texts that one cell shows, a paragraph, as `left_behind` takes them."""
     for first, second in zip(before, after, strict=False):
-        if first == second:
-            continue
-        named |= any(holds(first, old) and holds(second, new) for old, new in changed.values())
-        old_names, new_names = zip(*changed.values(), strict=True)
-        if numbers_of(first, old_names) != numbers_of(second, new_names):
-            found += [
-                f"says {word!r} of a number that changed: {second}"
-                for word in literals
-                if holds(second, word)
-            ]
-            if not named:
-                found.append(f"names nothing that changed: {second}")
-    return found
+        if first != second:
+            old_names, new_names = zip(*changed.values(), strict=True)
+            names_change = any(holds(first, old) and holds(second, new) for old, new in changed.values())
+            numbers_change = numbers_of(first, old_names) != numbers_of(second, new_names)
+            yield second, second, names_change, numbers_change
 
 
 def numbers_of(text: str, names: tuple) -> list[str]:
@@ -168,10 +152,6 @@ def numbers_of(text: str, names: tuple) -> list[str]:
 
 def holds(text: str, name: object) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(str(name))}(?![\w])", text) is not None
-
-
-def rendered(name: str, form: str, values: dict) -> str:
-    return format(values[name], form or "") if name in values else ""
 
 
 def shown(cell) -> list[list[str]]:

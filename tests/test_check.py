@@ -4,13 +4,14 @@ import doctest
 import os
 import re
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ROOT, python, refused
+from conftest import ROOT, alike, python, refused
 from torch import nn
 
 import attn_lab
@@ -51,25 +52,27 @@ def traces(bilstm):
 
 
 def test_the_bilstm_has_the_numbers_of_the_experiments(checked, traces):
-    value = checked.table["value"]
     numbers = compared(traces).set_index(["measure", "other", "statistic"])["value"]
-    assert value["top word"] == pytest.approx(numbers["attention", "deletion", "top1"], abs=1e-9)
+    states = single_state_agreement(traces).mean()
+    several = traces.lengths[traces.lengths > 1]
+    value = checked.table["value"]
     assert value["ranks"] == pytest.approx(numbers["attention", "deletion", "tau"], abs=1e-3)
     assert value["change"] == pytest.approx(numbers["attention", "", "change"], abs=1e-5)
-    several = traces.lengths[traces.lengths > 1]
+    assert value["top word"] == pytest.approx(numbers["attention", "deletion", "top1"], abs=1e-9)
+    shares = {
+        "permuted weights": (permutation(traces)["median_change"] < 0.1).mean(),
+        "attention-invariant": states["attention_invariant"],
+        "uniform weights": states["flips_under_uniform"],
+    }
+    assert value[list(shares)].to_dict() == shares
     assert checked.table["chance"]["top word"] == pytest.approx((1 / several).mean())
-
-    assert value["permuted weights"] == (permutation(traces)["median_change"] < 0.1).mean()
-    numbers = single_state_agreement(traces)
-    assert value["attention-invariant"] == numbers["attention_invariant"].mean()
-    assert value["uniform weights"] == numbers["flips_under_uniform"].mean()
     erased = derived(removals(traces), item_left=True)
-    for name, column in (("order", "fraction_attention"), ("order, by chance", "fraction_random")):
-        np.testing.assert_allclose(checked.documents[name], erased[column])
-    np.testing.assert_allclose(checked.traces.leave_one_out, traces.leave_one_out, atol=1e-5)
-    np.testing.assert_allclose(checked.traces.attention, traces.attention, atol=1e-6)
-    np.testing.assert_allclose(checked.traces.contribution, traces.contribution + traces.bias, atol=1e-5)
-    assert checked.not_run == {} and set(checked.table["side"]) == {0}, "forty texts are too few"
+    found = checked.documents[["order", "order, by chance"]]
+    np.testing.assert_allclose(found, erased[["fraction_attention", "fraction_random"]])
+    own = replace(traces, contribution=traces.contribution + traces.bias)
+    alike(checked.traces, own, 1e-5, ("leave_one_out", "contribution"), attention=1e-6)
+    assert checked.not_run == {}
+    assert set(checked.table["side"]) == {0}, "forty texts are too few"
 
 
 def test_the_archived_model_is_read_without_torch(checked, bilstm, monkeypatch):
@@ -78,18 +81,23 @@ def test_the_archived_model_is_read_without_torch(checked, bilstm, monkeypatch):
     pd.testing.assert_frame_equal(table, checked.table, atol=1e-3)
 
 
-class Pointer:
-    """p hangs on the word 'good' alone; the attention is on the first word that is `looked`, else even."""
+class Reads:
+    """p hangs on how often 'good' stands in a text; the attention is on the words that are `looked`, else even.
 
-    def __init__(self, looked):
-        self.looked = looked
+    attention: of scores (B, n), 9 for a word that is `looked`, else 0; logits: of one (B, 1) that is -2 without a good,
+    2 with one.
+    """
+
+    def __init__(self, looked="good", attention=lambda score: score.softmax(1), logits=lambda logit: logit):
+        self.looked, self.attention, self.logits = looked, attention, logits
 
     def tokens(self, text):
         return text.split()
 
     def read(self, texts):
         score = torch.tensor([[9.0 * (word == self.looked) for word in text] for text in texts])
-        return score.softmax(1), torch.tensor([[4.0 * text.count("good") - 2] for text in texts])
+        logit = torch.tensor([[4.0 * text.count("good") - 2] for text in texts])
+        return self.attention(score), self.logits(logit)
 
 
 def texts_with_a_cue(count=40):
@@ -102,12 +110,13 @@ def texts_with_a_cue(count=40):
 
 def test_attention_on_the_deciding_word_is_found_and_elsewhere_is_not():
     texts = texts_with_a_cue(60)
-    tables = [check(Pointer(looked), texts).table.loc["top word"] for looked in ("good", "film", "none")]
-    assert [row.side for row in tables] == [1, -1, 0]
-    right, wrong, even = tables
+    right, wrong, even = (
+        check(Reads(word), texts).table.loc["top word"] for word in ("good", "film", "none")
+    )
+    assert (right.side, wrong.side, even.side) == (1, -1, 0)
     assert (right.value, right.low, wrong.value) == (1, 0.95, 0), "another text may differ"
     assert even.low <= even.chance <= even.high
-    few = check(Pointer("good"), texts[:49])
+    few = check(Reads(), texts[:49])
     assert few.table.side["top word"] == 0
     assert "undecided" in few.report()
     assert "<table" in few._repr_html_()
@@ -115,19 +124,17 @@ def test_attention_on_the_deciding_word_is_found_and_elsewhere_is_not():
 
 def test_a_word_list_stands_beside_attention():
     """Counted on the other texts: what the texts are about, good or bad, tells the label, and only good is read."""
-    texts = [
-        text.replace("good", "good" if i % 2 else f"bad{i % 4}")
-        for i, text in enumerate(texts_with_a_cue(60))
-    ]
-    table = check(Pointer("film"), texts, labels=[i % 2 for i in range(60)]).table
+    texts = texts_with_a_cue(60)
+    texts[::2] = [text.replace("good", f"bad{i % 2}") for i, text in enumerate(texts[::2])]
+    table = check(Reads("film"), texts, labels=[0, 1] * 30).table
     assert table.loc["attention minus list", "side"] == -1
     assert table.loc["word list", "value"] > 0.5
     assert table.loc["word list", "side"] == 1
-    assert "word list" not in check(Pointer("film"), texts[:9]).table.index
+    assert "word list" not in check(Reads("film"), texts[:9]).table.index
 
 
 def test_equal_texts_count_once_and_words_and_labels_stay_beside():
-    checked = check(Pointer("good"), ["a good film", "bad", "a  good film"], labels=[1, 0, 1])
+    checked = check(Reads(), ["a good film", "bad", "a  good film"], labels=[1, 0, 1])
     assert checked.documents["doc_id"].tolist() == [0, 1]
     assert checked.traces.words(0) == ["a", "good", "film"]
     assert checked.documents["label"].tolist() == [1, 0]
@@ -137,9 +144,9 @@ def test_equal_texts_count_once_and_words_and_labels_stay_beside():
 def test_what_cannot_be_run_is_said_with_its_reason():
     texts = texts_with_a_cue(6)
     given = {"permuted weights", "attention-invariant", "uniform weights", "order"}
-    assert set(check(Pointer("good"), texts).not_run) == given
+    assert set(check(Reads(), texts).not_run) == given
 
-    class Deep(Pointer):
+    class Deep(Reads):
         """No mean over words: the sum is squared."""
 
         more = 0
@@ -152,12 +159,12 @@ def test_what_cannot_be_run_is_said_with_its_reason():
             good = torch.tensor([[1.0 * (word == "good") for word in text] for text in texts])
             return (attention * good).sum(1, keepdim=True) ** 2 - 0.5
 
-    checked = check(Deep("good"), texts)
+    checked = check(Deep(), texts)
     assert list(checked.not_run) == ["attention-invariant"]
     assert "no mean" in checked.not_run["attention-invariant"]
     assert given - {"attention-invariant"} <= set(checked.table.index)
     Deep.more = 1
-    assert "otherwise" in check(Deep("good"), texts).not_run["order"]
+    assert "otherwise" in check(Deep(), texts).not_run["order"]
 
 
 # ---- chance ----------------------------------------------------------------------------------------------------------
@@ -180,7 +187,7 @@ def test_a_share_is_told_from_chance_where_the_exact_tail_is_below_a_fortieth(hi
     assert low <= np.mean(hits) <= high
 
 
-class Summed(Pointer):
+class Summed(Reads):
     """Words are numbers. Each has an effect, whose sum is the logit, and a weight, both drawn; in some of 60 texts of
     20 words the largest weight is on the largest effect."""
 
@@ -217,88 +224,58 @@ def test_an_attention_that_is_on_the_most_important_word_of_most_texts_is_found(
 # ---- what is no explanation, and no answer ---------------------------------------------------------------------------
 
 
-class Drawn(Pointer):
-    """Reads through a network that drops: its place is what a test chooses."""
-
-    def __init__(self, **places):
-        super().__init__("good")
-        self.__dict__.update(places)
-
-    def read(self, texts):
-        attention, logits = super().read(texts)
-        return attention, self.drop(logits.repeat(1, 2) + torch.tensor([0.0, 1.0]))
-
-
 def test_networks_under_any_name_are_evaluated_and_left_as_they_came():
     net = nn.Dropout(0.5)
-    for adapter in (Drawn(drop=net), Drawn(drop=lambda logits: net(logits))):
-        assert check(adapter, ["a good film", "a film"]).traces.predicted.tolist() == [1, 1]
+    for logits in (net, lambda logit: net(logit)):
+        assert check(Reads(logits=logits), ["a good film", "a film"]).traces.logits.round().tolist() == [
+            [2],
+            [-2],
+        ]
     assert net.training
 
 
 def test_a_text_that_is_answered_twice_in_two_ways_is_refused():
     with refused("read twice, gave two answers"):
-        check(Drawn(drop=lambda logits: logits + torch.rand_like(logits)), ["a good film"] * 2)
-
-
-class Reads(Pointer):
-    """The attention of scores (B, n), 1 for 'good', and the logits of how often that stands there, as a test has it."""
-
-    def __init__(self, attention=lambda score: score.softmax(1), logits=lambda score: one(score) - 0.5):
-        self.parts = attention, logits
-
-    def read(self, texts):
-        score = torch.tensor([[1.0 * (word == "good") for word in text] for text in texts])
-        return tuple(part(score) for part in self.parts)
-
-
-def one(score):
-    return score.sum(1, keepdim=True)
+        check(Reads(logits=lambda logit: logit + torch.rand_like(logit)), ["a good film"] * 2)
 
 
 def first(score):
     return torch.eye(score.shape[1])[[0] * len(score)]
 
 
-def two(score):
-    return torch.cat([one(score), 1 - one(score)], 1)
+def two(logit):
+    return torch.cat([logit, -logit], 1)
 
 
-ANSWERS = {
-    "all on the first word": (Reads(first), "on the first word, or the last"),
-    "all on the last word": (Reads(lambda score: first(score).flip(1)), "on the first word, or the last"),
-    "softmax": (Reads(logits=lambda score: two(score).softmax(1)), "gave probabilities"),
-    "a sigmoid": (Reads(logits=lambda score: (4 * one(score) - 2).sigmoid()), "gave probabilities"),
-    "logarithms": (Reads(logits=lambda score: two(score).log_softmax(1)), ""),
-    "bfloat16": (Reads(lambda score: score.softmax(1).bfloat16()), ""),
-    "two weights": (Reads(lambda score: score[:, :2]), r"attention \(1, 2\)"),
-    "no weights": (Reads(lambda score: 1 + score), "does not sum to 1"),
-}
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"logits": lambda logit: two(logit).log_softmax(1)},
+        {"attention": lambda score: score.softmax(1).bfloat16()},
+    ],
+    ids=["logarithms", "bfloat16"],
+)
+def test_answers_of_other_kinds_are_taken(read):
+    assert check(Reads(**read), texts_with_a_cue(20)).table["value"]["top word"] == 1
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_answers_that_are_none_are_refused(name):
-    model, told = ANSWERS[name]
-    texts = [["good", "a", "film", "b"], ["that", "is", "a", "film", "c"], ["so", "good"], ["good"]]
-    if not told:
-        assert len(check(model, texts).documents) == 4
-        return
-    with refused(told) as error:
-        check(model, texts)
-    assert len(str(error.value)) <= 200
-
-
-TEXTS = ["good film", "a film"]
+TEXTS = ["good a film b", "that is a film c", "so good", "good"]
 CALLS = {
+    "on the first word, or the last": {"model": Reads(attention=first)},
+    "of a causal model; give the row": {"model": Reads(attention=lambda score: first(score).flip(1))},
+    "gave probabilities, it seems": {"model": Reads(logits=lambda logit: two(logit).softmax(1))},
+    "give logits, or the logarithms": {"model": Reads(logits=torch.sigmoid)},
+    "attention (1, 2)": {"model": Reads(attention=lambda score: score[:, :2])},
+    "does not sum to 1": {"model": Reads(attention=lambda score: 1 + score)},
     "no list of texts": {"texts": []},
     "no list of texts but str": {"texts": "a text"},
     "no list of texts but DataFrame": {"texts": pd.DataFrame({"text": TEXTS})},
     "text 1 has no words, it is None": {"texts": ["a", None]},
     "text 1 has no words": {"texts": ["a", " "]},
-    "whole numbers from 0 to 1": {"labels": [0, 2]},
-    "whole numbers from 0 to 1, one": {"labels": [0, np.nan]},
-    "one for each of 2 texts": {"labels": [1]},
-    "tokenizer= is 'bert-base-uncased', with Pointer; give": {"tokenizer": "bert-base-uncased"},
+    "whole numbers from 0 to 1": {"labels": [0, 2, 0, 0]},
+    "whole numbers from 0 to 1, one": {"labels": [0, np.nan, 0, 0]},
+    "one for each of 4 texts": {"labels": [1]},
+    "tokenizer= is 'bert-base-uncased', with Reads; give": {"tokenizer": "bert-base-uncased"},
     "vocabulary= goes with a classifier of this package": {"vocabulary": ["a"]},
     "layers= takes 'all', of a model of Hugging Face": {"layers": "all"},
     "answers= and prompt= go with tokenizer=": {"answers": (" yes", " no")},
@@ -306,9 +283,10 @@ CALLS = {
 
 
 @pytest.mark.parametrize("told", CALLS)
-def test_calls_that_will_not_do_are_refused_in_words_of_the_call(told):
-    with refused(re.escape(told)):
-        check(Pointer("good"), **{"texts": TEXTS} | CALLS[told])
+def test_calls_and_answers_that_will_not_do_are_refused_in_words_of_the_call(told):
+    with refused(re.escape(told)) as error:
+        check(**{"model": Reads(), "texts": TEXTS} | CALLS[told])
+    assert len(str(error.value)) <= 200
 
 
 @pytest.mark.parametrize(
@@ -316,14 +294,13 @@ def test_calls_that_will_not_do_are_refused_in_words_of_the_call(told):
 )
 def test_texts_and_labels_are_taken_in_many_forms(form):
     labels = pd.Series([1.0, 0.0], index=[7, 3])
-    checked = check(Pointer("good"), form(TEXTS), labels=labels)
+    checked = check(Reads(), form(TEXTS[:2]), labels=labels)
     assert checked.documents["label"].tolist() == [1, 0]
 
 
 def test_a_vocabulary_is_the_models(bilstm):
     model, vocabulary, texts = bilstm
-    ids = {word: i for i, word in enumerate(vocabulary)}
-    turned = dict(reversed(ids.items()))
+    turned = {word: i for i, word in reversed(list(enumerate(vocabulary)))}
     assert check(model, texts[:2], vocabulary=turned).traces.words(0) == texts[0]
     for wrong in (vocabulary[:-1], [*vocabulary, "more"], vocabulary[::-1], "words", 5):
         with refused("vocabulary= holds the model's"):
@@ -333,12 +310,12 @@ def test_a_vocabulary_is_the_models(bilstm):
 
 
 def test_the_words_behind_a_sink_are_tested_apart():
-    sink = Reads(lambda score: 0.1 * (9 * score).softmax(1) + 0.9 * first(score))
+    sink = Reads(attention=lambda score: 0.1 * score.softmax(1) + 0.9 * first(score))
     table = check(sink, [f"so {text}" for text in texts_with_a_cue(60)]).table
     assert table.loc["top word", ["value", "side"]].tolist() == [0, -1]
     assert table.loc["top word behind the first", ["value", "side"]].tolist() == [1, 1]
     assert table.loc["top word behind the first", "chance"] == pytest.approx(1 / 8)
-    assert "top word behind the first" not in check(Pointer("good"), texts_with_a_cue()).table.index
+    assert "top word behind the first" not in check(Reads(), texts_with_a_cue()).table.index
 
 
 def test_deletions_are_captums_ablations_where_a_word_less_is_a_zero():
@@ -355,9 +332,20 @@ def test_deletions_are_captums_ablations_where_a_word_less_is_a_zero():
 # ---- models of the library transformers, small and of random weights -------------------------------------------------
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "good", "bad", "film", "that", "ends", "is"]
-SMALL = {"vocab_size": len(PIECES), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-SMALL |= {"intermediate_size": 16, "max_position_embeddings": 12, "pad_token_id": 0, "initializer_range": 0.5}
-SMALL |= {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+SMALL = {
+    "vocab_size": len(PIECES),
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 12,
+    "initializer_range": 0.5,
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    "cls_token_id": 2,
+    "sep_token_id": 3,
+}
 FILMS = ["a good film", "a bad film that ends", "good", "a film that ends bad"]
 
 
@@ -415,10 +403,9 @@ def test_the_row_of_attention_is_that_of_the_place_that_is_classified(name):
     np.testing.assert_allclose(checked.p, read.logits.softmax(1)[:, 1], atol=1e-6)
     if name == "Bert":
         layers = check(model, FILMS, tokenizer=tokenizer, layers="all")
-        assert layers.layers.shape == (2, 2)
+        assert layers.layers.index.tolist() == [1, 2]
         assert layers.layers.loc[1, 2] in (0, 1 / 3, 2 / 3, 1)
         assert "background" in layers.plot().to_html()
-        assert layers.layers.index.tolist() == [1, 2]
     change = whole(model, tokenizer, "a bad film ends").logits.softmax(1) - read.logits.softmax(1)
     np.testing.assert_allclose(abs(checked.leave_one_out[3]), abs(change[0, 1]), atol=1e-6)
 

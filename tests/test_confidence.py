@@ -7,15 +7,20 @@ import pytest
 from attn_book.confidence import enough, mean_of, weighed, weights
 
 
-def texts(p, single_state_agreement):
-    table = {"p": p, "single_state_agreement": single_state_agreement}
-    return pd.DataFrame(
-        table | {"attention_invariant": [float(value == 1) for value in single_state_agreement]}
-    )
+def texts(p, agreement):
+    table = {"p": p, "single_state_agreement": agreement, "attention_invariant": np.equal(agreement, 1)}
+    return pd.DataFrame(table).astype(float)
 
 
 def means(own, others):
     return weighed(own, weights(own, others)).mean()
+
+
+def of_five_seeds(own, others):
+    """Mean and interval of five seeds that agree."""
+    weight = weights(own, others)
+    values = weighed(own, weight)["single_state_agreement"]
+    return mean_of(np.tile(values, (5, 1)), enough(weight))
 
 
 def test_texts_weigh_as_confidence_spreads_among_others():
@@ -42,14 +47,12 @@ def test_without_texts_as_sure_as_the_others_nothing_is_told():
 def test_few_texts_that_are_as_sure_as_the_others_tell_nothing(sure, told):
     """However many unsure ones there are."""
     own = texts([0.5] * 500 + [0.99] * sure, np.linspace(0, 1, 500 + sure))
-    weight = weights(own, texts([0.99] * 10, [1.0] * 10))
-    assert enough(weight) == pytest.approx(sure)
-    values = weighed(own, weight)["single_state_agreement"].to_numpy()
-    assert np.isfinite(mean_of(np.array([values] * 5), enough(weight))).all() == told
+    others = texts([0.99] * 10, [1.0] * 10)
+    assert enough(weights(own, others)) == pytest.approx(sure)
+    assert np.isfinite(of_five_seeds(own, others)).all() == told
 
 
 def test_the_interval_is_that_of_the_strata():
     """Unsure texts all agree to .2, sure ones to .8: with shares given, other texts would change nothing."""
     own = texts([0.5] * 60 + [0.99] * 40, [0.2] * 60 + [0.8] * 40)
-    values = weighed(own, weights(own, texts([0.5, 0.99], [0, 0])))["single_state_agreement"].to_numpy()
-    assert mean_of(np.array([values] * 5), 100) == pytest.approx((0.5, 0.5, 0.5))
+    assert of_five_seeds(own, texts([0.5, 0.99], [0, 0])) == pytest.approx((0.5, 0.5, 0.5))

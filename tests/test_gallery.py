@@ -22,13 +22,11 @@ CODE = Path(tables.__file__).with_name("picker.html").read_text()
 
 def executed(corpora: list[str]) -> dict:
     """Names of the page's cells up to its table, run with these data sets."""
-    first, *others = sources.codes(sources.read_source("gallery", ROOT).cells)
     names = {}
-    exec(first.source, names)
-    names["corpora"] = corpora
-    while "lines" not in names:
-        exec(others.pop(0).source, names)
-    return names
+    for number, cell in enumerate(sources.codes(sources.read_source("gallery", ROOT).cells)):
+        exec(cell.source if number else f"{cell.source}\ncorpora = {corpora}", names)
+        if "lines" in names:
+            return names
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +35,12 @@ def shown():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ATTN_ARCHIVE", raising=False)
         page = executed([])
+        rows = {"Data": page["shown"], "Experiment": page["experiments"]}
+        rows |= {name: page["where"][name.lower()] for name in ("Encoder", "Attention")}
         rows = {
-            "Data": page["shown"],
-            "Encoder": page["where"]["encoder"],
-            "Attention": page["where"]["attention"],
-            "Experiment": page["experiments"],
+            name: {key: key for key in rows[name]} for name in ("Data", "Encoder", "Attention", "Experiment")
         }
-        yield (
-            page,
-            PARTS.picker(page["folds"], {row: {key: key for key in keys} for row, keys in rows.items()}),
-        )
+        yield page, PARTS.picker(page["folds"], rows)
 
 
 def test_the_picker_holds_every_stored_model(shown):
@@ -54,17 +48,18 @@ def test_the_picker_holds_every_stored_model(shown):
     stored = newest(
         runs, family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"]
     )
-    stored = {tuple(model) for model in stored[page["MODEL"]].to_numpy() if model[0] in page["shown"]}
+    stored = set(stored.query("corpus in @page['shown']").set_index(page["MODEL"]).index)
     assert set(page["models"]) == stored
     assert len(stored) == 48
-    drawn = re.findall(r'<figure class="attn-fig \w+" id="gallery-(\w+)-(\w+)-(\w+)-(\w+)">', text)
-    assert len(drawn) == len(set(drawn)) == 12 * 6 * 5
     names = json.loads(html.unescape(re.search(r'data-names="([^"]*)"', text)[1]))
-    assert set(product(*names.values())) == set(drawn), "every choice has its figure"
-    for figure in re.findall(r"<figure .*?</figure>", text, re.DOTALL):
-        model = tuple(re.search(r'id="gallery-(\w+)-(\w+)-(\w+)-', figure).groups())
-        assert ("No run of ours" not in figure) == (model in stored)
-        assert ("<circle" in figure) == (model in stored), "a mean of ours"
+    drawn = re.findall(
+        r'<figure class="attn-fig \w+" id="gallery-(\w+)-(\w+)-(\w+)-(\w+)">(.*?)</figure>', text, re.DOTALL
+    )
+    assert [tuple(key) for *key, _ in drawn] == list(product(*names.values())), "every choice has its figure"
+    assert len(drawn) == 12 * 6 * 5
+    for *model, _, figure in drawn:
+        assert ("No run of ours" not in figure) == (tuple(model) in stored)
+        assert ("<circle" in figure) == (tuple(model) in stored), "a mean of ours"
 
 
 def test_without_the_script_folds_hold_all_figures(shown):

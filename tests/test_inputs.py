@@ -4,11 +4,14 @@ import errno
 import gzip
 import io
 import os
+import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -24,7 +27,7 @@ from attn_lab.cli import main
 from attn_lab.data import files, official, vectors
 from attn_lab.data.tables import read_table
 from attn_lab.more.tables import document_table
-from attn_lab.runs import store, sweep
+from attn_lab.runs import store, sweep, upkeep
 
 pytestmark = pytest.mark.faults
 
@@ -33,54 +36,34 @@ pytestmark = pytest.mark.faults
 no_damage = lambda place: None
 
 
-def sst_folder(place: Path) -> Path:
-    folder = place / "data" / "sst"
-    folder.mkdir(parents=True)
-    table = pd.DataFrame({"text": [f"a fine film indeed {'so ' * n}" for n in range(8)], "label": [0, 1] * 4})
-    for split in ("train", "dev", "test"):
-        table.to_parquet(folder / f"{split}.parquet")
-    return folder
-
-
-def sst_bytes(change):
-    """The file of a small SST's training part with other bytes."""
-
-    def damage(place: Path) -> None:
-        path = sst_folder(place) / "train.parquet"
-        path.write_bytes(change(path.read_bytes()))
-
-    return damage
-
-
-def sst_with(**columns):
-    """The same with other values in its rows."""
-    return sst_bytes(lambda data: pd.read_parquet(io.BytesIO(data)).assign(**columns).to_parquet())
-
-
-def instead(**columns):
-    """Other columns in its place."""
-    return sst_bytes(lambda _: pd.DataFrame(columns).to_parquet())
-
-
 def file(name: str, content: str | bytes):
     """A file at that place."""
 
     def put(place: Path) -> None:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(
-            content if isinstance(content, bytes) else content.encode(errors="surrogateescape")
-        )
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
     return put
 
 
 grid = partial(file, "grid.yml")
+FINE = pd.DataFrame({"text": [f"a fine film indeed {'so ' * n}" for n in range(8)], "label": [0, 1] * 4})
+
+
+def sst(rows: int = 8, end: int | None = None, **columns):
+    """A small SST; of its training part other values, some rows, or the file up to an end."""
+    train = FINE.assign(**columns).head(rows).to_parquet()[:end]
+
+    def put(place: Path) -> None:
+        for split, data in (("train", train), ("dev", FINE.to_parquet()), ("test", FINE.to_parquet())):
+            file(f"data/sst/{split}.parquet", data)(place)
+
+    return put
 
 
 def broken_record(place: Path) -> None:
-    traces = toy_traces().rounded()
     row = pa.table({"key": ["toy"], "record": ["{"]})
-    store.write(place / "archive", "toy", {"runs": row}, traces)
+    upkeep.merge(place / "archive", "toy", {"runs": row}, {"toy": None})
 
 
 # ---- refused ---------------------------------------------------------------------------------------------------------
@@ -92,7 +75,6 @@ WHOLE = "must be a whole number from"
 
 FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--corpus ssst": "unknown corpus 'ssst'; did you mean sst? known: planted, sst, ",
-    "--corpus ": "unknown corpus ''",
     "--corpus ../sst": "unknown corpus '../sst'",
     "--encoder lstn": "unknown encoder 'lstn'; known: lstm, cnn, average, none",
     "--attention add": "unknown attention 'add'; known: tanh, dot, uniform",
@@ -100,19 +82,17 @@ FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--seed -1": f"seed {WHOLE} 0 to 4,294,967,295, got -1",
     "--set batch=[1,2]": f"batch {WHOLE} 1",
     "--fraction nan": "fraction must be a number from 1e-09 to 1.0",
-    "--set learning_rate=.inf": "learning_rate must",
     "--set class_weights=5": "class_weights must be true or false",
     "--set words=3": "words must be text, got 3",
     "--set options=5": "options must be pairs of a name and one value, got 5",
-    "--set options.n_train=[1,2]": "options must be pairs",
+    "--set options.n_train=[1,2]": "options must be pairs of a name and one value, got",
     "--set options.n_train=few": "n_train is 'few', expected",
     "--set options.sed=3": "no option 'sed'",
     "--set base=x": "base must be a run",
-    '--set base={"corpus": "planted"}': "base goes with guide, divergence or layer",
+    """--set 'base={"corpus": "planted"}'""": "base goes with guide, divergence or layer",
     "--set widht=3": "unknown run field 'widht'",
     "--set hidden": "takes NAME=VALUE",
-    '--set base={"corpus": "planted", "seed": -1}': f"seed {WHOLE} 0",
-    "--vectors nowhere.vec": "nowhere.vec",
+    """--set 'base={"corpus": "planted", "seed": -1}'""": f"seed {WHOLE} 0",
     "--set guide=own": "base goes with guide",
     "--encoder lstm --set context=0.5": "context goes with the average",
     "--encoder average --set mixes=values": "mixes goes with context",
@@ -124,7 +104,6 @@ GRIDS = {  # a grid file -> what the line says
     "- 5": "must hold a list",
     "- corpus: [": "is no YAML in UTF-8",
     b"- corpus: sst # \xe9\n": "is no YAML in UTF-8",
-    b"\xff\xfe\0": "is no YAML",
     "[" * 5000: "is no YAML in UTF-8",
     "- !!python/object:os.system {}": "is no YAML in UTF-8",
     "- corpus: sst\n  sed: 3\n": "unknown run field 'sed'",
@@ -139,134 +118,138 @@ GRIDS = {  # a grid file -> what the line says
     "- &a {corpus: sst, seed: [*a]}": "seed must be a whole number",
 }
 
-OWN_SST = {  # what is wrong with the user's own files -> the damage, and what the line says
-    "no set": (no_damage, "and has no folder 'sst'"),
-    "no folder": (lambda place: (place / "data").rmdir(), "data, which is no folder"),
-    "a part is missing": (
-        lambda place: (sst_folder(place) / "dev.parquet").unlink(),
+OWN_SST = [  # what is wrong with the user's own files: the damage, and what the line says
+    (no_damage, "and has no folder 'sst'"),
+    (lambda place: (place / "data").rmdir(), "data, which is no folder"),
+    (
+        file("data/sst/train.parquet", FINE.to_parquet()),
         "dev.parquet is missing: corpus",
     ),
-    "label 0.5": (
-        sst_with(label=[0, 0.5] * 4),
+    (
+        sst(label=[0, 0.5] * 4),
         "the label of row 1 is '0.5'; known: negative, positive or 0 to 1",
     ),
-    "label NaN": (
-        sst_with(label=[0, 1, None, 1] * 2),
-        "the label of row 2 is 'nan'; known: negative, positive",
-    ),
-    "one class": (
-        sst_with(label=[1] * 8),
+    (sst(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: negative, positive"),
+    (
+        sst(label=[1] * 8),
         "split 'train': all documents that are left are of one class (positive)",
     ),
-    "text NaN": (sst_with(text=["a", None] * 4), "column 'text' of row 1 holds"),
-    "text is a number": (sst_with(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
-    "only empty texts": (
-        instead(text=["", " "], label=[0, 1]),
-        "split 'train': none of the 2 documents passes",
-    ),
-    "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
-    "no rows": (instead(text=[], label=[]), "holds no rows"),
-    "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
-}
-
-OTHERS = {
-    "vectors of bytes": (
-        f"{PLANTED} --vectors words.vec",
-        file("words.vec", b"\xff 1 2\n"),
-        "words.vec, line 1",
-    ),
-    "cache is no folder": (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
-    "broken record": ("archive list", broken_record, "the record of toy in"),
-    "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
-    "no grid": (SWEEP, no_damage, "no grid file grid.yml"),
-    "grid is a folder": ("sweep data", no_damage, "no grid"),
-    "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
-    **{
-        at: (
-            f"sweep grid.yml --scheduler {at}",
-            grid("- corpus: planted"),
-            f"no Dask scheduler answers at '{at}'",
-        )
-        for at in ("127.0.0.1:9", "no/address")
-    },
-    "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
-    "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
-    "misspelt parameter": (
-        "execute jain/04-2-2-adversarial -p epsilom 0.1",
-        no_damage,
-        "did you mean 'epsilon'",
-    ),
-    "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
-    "a value twice": (
-        "execute one-model -p epsilon 0.1 -p epsilon=0.2",
-        no_damage,
-        "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
-    ),
-    "not taken": (
-        "execute gallery -p corpora <script>",
-        no_damage,
-        "parameter corpora: Input should be 'sst', 'imdb'",
-    ),
-    "no word": ("read ... -- !!", no_damage, "holds no word"),
-    "emoji": ("read 🎬", no_damage, "holds no word"),
-    "no text": ("read ", no_damage, "holds no word"),
-}
+    (sst(text=["a", None] * 4), "column 'text' of row 1 holds"),
+    (sst(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
+    (sst(text=["", " "] * 4), "split 'train': none of the 8 documents passes"),
+    (sst(text=["good", "bad"] * 4), "passes the length filter"),
+    (sst(rows=0), "holds no rows"),
+    (sst(end=-40), "train.parquet cannot be read ("),
+]
 
 
 def pipe(place: Path) -> None:
     os.mkfifo(place / "grid.yml")
 
 
-def large(place: Path) -> None:
-    with (place / "grid.yml").open("wb") as sparse:
-        sparse.truncate(20 * 10**6)
+page_elsewhere = file("_page.md", "# A page\n")
+run_elsewhere = file("runs/mine.parquet", "a run")
 
-
-def page_elsewhere(place: Path) -> None:
-    file("_page.md", "# A page\n")(place)
-
-
-def run_elsewhere(place: Path) -> None:
-    file("runs/mine.parquet", "a run")(place)
-
-
-NAMES_AND_FILES = {  # words -> what lies there, and what the line says; {place} is the working folder
-    ("execute", "{place}/_page"): (page_elsewhere, "there is no page"),
-    ("execute", "../../../../../../../../{place}/_page"): (page_elsewhere, "there is no page"),
-    ("execute", "../notebooks/_template"): (no_damage, "there is no page"),
-    ("read", "a film", "--run", "{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
-    ("read", "a film", "--run", "../../{place}/runs/mine"): (run_elsewhere, "is not in the cache"),
-    ("read", "word " * 20_001): (no_damage, "at most 20,000 are read"),
-    ("sweep", "/dev/zero"): (no_damage, "no grid file /dev/zero"),
-    ("sweep", "grid.yml"): (pipe, "no grid file grid.yml"),
-    ("sweep", "grid.yml", "--dry-run"): (large, "of at most 10,000,000 bytes"),
-    ("run", "--corpus", "planted", "--vectors", "/dev/zero"): (
-        no_damage,
-        "unknown vectors '/dev/zero': no file",
+OTHERS = [  # {place} is the working folder
+    (
+        f"{PLANTED} --vectors words.vec",
+        file("words.vec", b"\xff 1 2\n"),
+        "words.vec, line 1",
     ),
-}
+    (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
+    ("ATTN_ARCHIVE=archive archive list", broken_record, "the record of toy in"),
+    ("ATTN_ARCHIVE=archive archive list", no_damage, "ATTN_ARCHIVE names"),
+    (SWEEP, no_damage, "no grid file grid.yml"),
+    ("sweep data", no_damage, "no grid"),
+    ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
+    (
+        "sweep grid.yml --scheduler 127.0.0.1:9",
+        grid("- corpus: planted"),
+        "no Dask scheduler answers at '127.0.0.1:9'",
+    ),
+    (
+        "sweep grid.yml --scheduler no/address",
+        grid("- corpus: planted"),
+        "no Dask scheduler answers at 'no/address'",
+    ),
+    ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
+    (
+        "execute 'jain\\04-1-corelation'",
+        no_damage,
+        "did you mean 'jain/04-1-correlation'",
+    ),
+    (
+        "execute jain/04-2-2-adversarial -p epsilom 0.1",
+        no_damage,
+        "did you mean 'epsilon'",
+    ),
+    ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
+    (
+        "execute one-model -p epsilon 0.1 -p epsilon=0.2",
+        no_damage,
+        "-p epsilon=0.2: it takes NAME=VALUE or NAME VALUE, each name once",
+    ),
+    (
+        "execute gallery -p corpora '<script>'",
+        no_damage,
+        "parameter corpora: Input should be 'sst', 'imdb'",
+    ),
+    ("read '... -- !!'", no_damage, "holds no word"),
+    ("read 🎬", no_damage, "holds no word"),
+    ("read ''", no_damage, "holds no word"),
+    ("execute {place}/_page", page_elsewhere, "there is no page"),
+    ("execute ../../../../../../../../{place}/_page", page_elsewhere, "there is no page"),
+    ("execute ../notebooks/_template", no_damage, "there is no page"),
+    ("read film --run {place}/runs/mine", run_elsewhere, "is not in the cache"),
+    ("read film --run ../../{place}/runs/mine", run_elsewhere, "is not in the cache"),
+    (f"read '{'word ' * 20_001}'", no_damage, "at most 20,000 are read"),
+    ("sweep /dev/zero", no_damage, "no grid file /dev/zero"),
+    ("sweep grid.yml", pipe, "no grid file grid.yml"),
+    ("sweep grid.yml --dry-run", grid(bytes(20 * 10**6)), "of at most 10,000,000 bytes"),
+    ("run --corpus planted --vectors /dev/zero", no_damage, "unknown vectors '/dev/zero': no file"),
+]
 
-CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
-CASES |= {f"grid {text[:40]}": (SWEEP, grid(text), told) for text, told in GRIDS.items()}
-CASES |= {f"SST: {name}": (SST, *case) for name, case in OWN_SST.items()}
-CASES |= OTHERS
-CASES |= {" ".join(words)[:60]: (words, *case) for words, case in NAMES_AND_FILES.items()}
+STRANGERS = {
+    "an empty folder": lambda place: (place / "data/archive").mkdir(parents=True),
+    "other files": file("data/archive/letters/1889.txt", "Dear"),
+    "a list of its own": file("data/archive/MANIFEST", "letters\n"),
+    "runs of another kind": file("data/archive/runs/monday.parquet", "5 km"),
+    "a file": file("data/archive", "x"),
+}
+"""What may lie where an archive is looked for."""
+
+NOT_SEALED = ("an empty folder", "other files", "a list of its own")
+DEVICES = ("cuda:99", "cpu:x", "tpu", "cuda:-5")
+ADDRESSES = ("s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x")
+USED = {"ATTN_CACHE": PLANTED, "ATTN_DATA": PLANTED, "ATTN_ARCHIVE": "archive list"}
+"""Variable that names a folder -> a command that looks there."""
+
+CASES = [
+    *((f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()),
+    *((SWEEP, grid(text), told) for text, told in GRIDS.items()),
+    *((SST, *case) for case in OWN_SST),
+    *OTHERS,
+    *(
+        ("ATTN_ARCHIVE=data/archive archive seal", STRANGERS[kind], "is no archive of runs; nothing")
+        for kind in NOT_SEALED
+    ),
+    *((f"ATTN_DEVICE={name} {PLANTED}", no_damage, name) for name in DEVICES),
+    *(
+        (f"{name}={place} {command}", no_damage, f"{name} is '{place}', which is no folder of this")
+        for name, command in USED.items()
+        for place in ADDRESSES
+    ),
+]
 
 
 def spoken(called, command: str) -> tuple[int, str, list[str]]:
-    """Exit status, standard output, and the lines of standard error that are neither warnings nor bars."""
-    code, out, lines = called(*typed(command))
+    """Exit status, standard output, and the lines of standard error that are neither warnings nor bars; variables may
+    stand before the command, as in a shell."""
+    words = shlex.split(command.replace("{place}", os.getcwd()))
+    variables = [word.split("=") for word in words if word.startswith("ATTN_")]
+    with mock.patch.dict(os.environ, dict(variables)):
+        code, out, lines = called(*words[len(variables) :])
     return code, out, [line for line in lines if not line.startswith("warning: ")]
-
-
-def typed(command: str | tuple) -> list[str]:
-    """The words of a command, parted by single blanks; --set and a text to read take all the rest."""
-    if isinstance(command, tuple):
-        return [word.replace("{place}", os.getcwd()) for word in command]
-    if command.startswith("read "):
-        return ["read", command.removeprefix("read ")]
-    first, sign, value = command.partition(" --set ")
-    return [*first.split(" "), *(["--set", value] if sign else [])]
 
 
 @pytest.fixture
@@ -286,25 +269,17 @@ def written(place: Path) -> set[str]:
     return {str(path) for path in place.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(("command", "damage", "expected"), CASES.values(), ids=map(ascii, CASES))
-def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch, called):
+@pytest.mark.parametrize(
+    ("command", "damage", "expected"), CASES, ids=[ascii(told[:60]) for *_, told in CASES]
+)
+def test_it_is_refused_in_one_line(command, damage, expected, place, called):
     damage(place)
-    if "archive" in command:
-        monkeypatch.setenv("ATTN_ARCHIVE", str(place / "archive"))
     before = written(place)
     code, _, lines = spoken(called, command)
     assert code == 2 and len(lines) == 1 and len(lines[0]) < 1_000, lines
     assert lines[0].startswith("attn_core: ")
     assert expected in lines[0]
     assert written(place) == before, "a refused command left files behind"
-
-
-@pytest.mark.parametrize("device", ["cuda", "cuda:99", "cpu:x", "tpu", "cuda:-5"])
-def test_a_device_that_is_not_there(device, place, monkeypatch, called):
-    monkeypatch.setenv("ATTN_DEVICE", device)
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    code, _, (line,) = spoken(called, f"{PLANTED} --seed 3")
-    assert (code == 2 and "DEVICE" in line and device in line) or device == "cuda"  # where there is one
 
 
 def test_an_unknown_option_is_one_refusal(called):
@@ -322,12 +297,12 @@ def test_what_nobody_foresaw_is_one_line(error, monkeypatch, called):
         raise error
 
     monkeypatch.setattr("attn_lab.runs.sentence.read_sentence", fails)
-    code, _, (line,) = spoken(called, "read a film")
+    code, _, (line,) = spoken(called, "read film")
     assert code == 1
     assert f"attn_core: {type(error).__name__}" in line
     assert "--debug" in line
     assert len(line) < 800
-    monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])
+    monkeypatch.setattr(sys, "argv", ["attn_core", "read", "film", "--debug"])
     with pytest.raises(type(error)):
         main()
 
@@ -361,23 +336,21 @@ def test_a_full_disk_leaves_nothing_half_written(whole, place, monkeypatch, call
 def test_files_of_windows_are_the_same(end, place):
     """Tables, word vectors and grids with the line ends of Windows."""
     texts = {
-        "data/babi_1/train.csv": "passage,question,answer\nMary went to room 1.,Where is Mary?,kitchen\n",
+        "babi.csv": "passage,question,answer\nMary went to room 1.,Where is Mary?,kitchen\n",
         "words.vec": "Mary 0.5 -0.25\nroom 1 2\n",
         "grid.yml": "- corpus: planted\n  seed: 2 seeds\n",
     }
     for name, text in texts.items():
         file(name, text.replace("\n", end))(place)
-    row = read_table(place / "data/babi_1/train.csv", ["answer"]).loc[0]
+    row = read_table(place / "babi.csv", ["answer"]).loc[0]
     assert row.tolist() == ["Mary went to room 1.", "Where is Mary?", "kitchen"]
-    assert vectors.read_text(place / "words.vec", ["", "", "", "", "Mary", "room"])[4:].tolist() == [
-        [0.5, -0.25],
-        [1, 2],
-    ]
+    numbers = vectors.read_text(place / "words.vec", ["", "", "", "", "Mary", "room"])
+    assert numbers[4:].tolist() == [[0.5, -0.25], [1, 2]]
     assert len(sweep.read_grid(place / "grid.yml")) == 2
 
 
 def test_an_empty_key_is_no_key(called):
-    assert spoken(called, ("read", "a film", "--run", ""))[::2] == (0, [])
+    assert spoken(called, "read 'a film' --run ''")[::2] == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -395,52 +368,31 @@ def test_an_empty_key_is_no_key(called):
     ids=ascii,
 )
 def test_odd_texts_have_clear_answers(text, said, called):
-    code, out, lines = spoken(called, f"read {text}")
-    assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[
-        :600
-    ]
+    code, out, lines = called("read", text)
+    assert code == 0
+    assert not lines
+    assert not [word for word in said if word not in out]
+    assert "nan" not in out.lower()
     assert max(map(len, out.splitlines())) < 200
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "words", [["read", "a café, so fine"], ["run", "--corpus", "ü"]], ids=["read", "run"]
+    ("command", "code", "told"),
+    [("read 'a café, so fine'", 0, r"caf\xe9"), ("run --corpus ü", 2, r"unknown corpus '\xfc'")],
 )
-def test_a_console_of_ascii_alone(words, tmp_path):
-    environment = {
-        **os.environ,
-        "PYTHONIOENCODING": "ascii",
-        "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "attn_core", *words],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    told = (done.stdout + done.stderr).decode("ascii")
-    assert done.returncode == (2 if words[0] == "run" else 0), told
-    assert "Traceback" not in told
-    assert words[0] != "read" or r"caf\xe9" in told
+def test_a_console_of_ascii_alone(command, code, told, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    monkeypatch.setenv("ATTN_ARCHIVE", str(ROOT / "data" / "archive"))
+    done = shell(f"attn_core {command}", tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode == code, said
+    assert said.isascii()
+    assert told in said
+    assert "Traceback" not in said
 
 
 # ---- the third round -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE"])
-@pytest.mark.parametrize(
-    "address", ["s3://bucket/x", "file:///tmp/x", "gs://x", "hdfs://host/x", "~nobody-at-all/x"]
-)
-def test_an_address_is_no_folder(variable, address, place, monkeypatch, called):
-    """Refused before anything is trained, and no folder 's3:' appears."""
-    monkeypatch.setenv(variable, address)
-    command = ["archive", "list"] if variable == "ATTN_ARCHIVE" else ["run", "--corpus", "planted"]
-    code, _, (line,) = called(*command)
-    assert code == 2
-    assert f"{variable} is '{address}', which is no folder of this machine" in line
-    assert not written(place)
 
 
 @pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA", "ATTN_ARCHIVE", "ATTN_MINILM"])
@@ -460,30 +412,13 @@ def test_a_folder_is_settled_once(variable, place, monkeypatch):
         assert os.environ[variable] == str(expected)
 
 
-STRANGERS = {
-    "an empty folder": lambda folder: folder.mkdir(parents=True),
-    "other files": lambda folder: file("letters/1889.txt", "Dear")(folder),
-    "a list of its own": lambda folder: file("MANIFEST", "letters\n")(folder),
-    "runs of another kind": lambda folder: file("runs/monday.parquet", "5 km")(folder),
-    "a file": lambda folder: file("data/archive", "x")(folder.parents[1]),
-}
-
-
 @pytest.mark.parametrize("kind", STRANGERS)
-def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, called):
+def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch):
     monkeypatch.delenv("ATTN_ARCHIVE", raising=False)
-    STRANGERS[kind](tmp_path / "data" / "archive")
-    (tmp_path / "data" / "below").mkdir(exist_ok=True)
+    STRANGERS[kind](tmp_path)
+    (tmp_path / "data" / "below").mkdir()
     monkeypatch.chdir(tmp_path / "data" / "below")
     assert store.find_archive() == ROOT / "data" / "archive"
-    if (tmp_path / "data" / "archive").is_dir():
-        monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "data" / "archive"))
-        before = written(tmp_path)
-        if kind != "runs of another kind":
-            code, _, (line,) = called("archive", "seal")
-            assert code == 2
-            assert "is no archive of runs; nothing is written there" in line
-        assert written(tmp_path) == before
 
 
 # ---- models and arrays -----------------------------------------------------------------------------------------------
@@ -491,41 +426,29 @@ def test_a_strangers_archive_is_not_ours(kind, tmp_path, monkeypatch, called):
 MODEL = random_model("lstm", "tanh", 30, width=6, hidden=3)
 TEXTS = random_documents([5, 1, 3], 30)
 
-DOCUMENTS = {  # field -> values, and what the line says
-    "labels": [
-        ([7, 0, 1], "labels must be whole numbers from 0 to 1, got 7"),
-        ([0, -3, 1], "labels must be whole numbers from 0 to 1, got -3"),
-        ([0.0, np.nan, 1.0], "must be finite"),
-        (["good", "bad", "bad"], "must be an array of numbers"),
-        ([[0], [1], [1]], "must have the shape (3,)"),
-        (np.ma.masked_array([0, 1, 1], [True, False, False]), "masked"),
-        ([0, 1], "must have the shape (3,), got (2,)"),
-        (None, "must be an array of numbers"),
-    ],
-    "ids": [
-        (TEXTS.ids.astype(float), "ids must be whole numbers"),
-        (TEXTS.ids[None], "must have the shape (None,)"),
-        (TEXTS.ids + 1000, "ids must be whole numbers from 0 to 29, got 10"),
-    ],
-    "offsets": [
-        (TEXTS.offsets.astype(float), "offsets must rise"),
-        (TEXTS.offsets[::-1].copy(), "offsets must rise"),
-        (TEXTS.offsets + 1, "offsets must rise"),
-    ],
-    "doc_ids": [(["a", "b", "c"], "must be an array of numbers"), ([0.0, 1.0, np.nan], "must be finite")],
-}
-LISTED = [(field, values, told) for field, cases in DOCUMENTS.items() for values, told in cases]
+DOCUMENTS = [  # a field, its values, and what the line says
+    ("labels", [7, 0, 1], "labels must be whole numbers from 0 to 1, got 7"),
+    ("labels", [0, -3, 1], "labels must be whole numbers from 0 to 1, got -3"),
+    ("labels", [0.0, np.nan, 1.0], "must be finite"),
+    ("labels", ["good", "bad", "bad"], "must be an array of numbers"),
+    ("labels", [[0], [1], [1]], "must have the shape (3,), got (3, 1)"),
+    ("labels", np.ma.masked_array([0, 1, 1], [True, False, False]), "masked"),
+    ("labels", None, "must be an array of numbers"),
+    ("ids", TEXTS.ids.astype(float), "ids must be whole numbers"),
+    ("ids", TEXTS.ids[None], "must have the shape (None,)"),
+    ("ids", TEXTS.ids + 1000, "ids must be whole numbers from 0 to 29, got 10"),
+    ("offsets", TEXTS.offsets.astype(float), "offsets must rise"),
+    ("offsets", TEXTS.offsets[::-1].copy(), "offsets must rise"),
+    ("offsets", TEXTS.offsets + 1, "offsets must rise"),
+    ("doc_ids", ["a", "b", "c"], "must be an array of numbers"),
+    ("doc_ids", [0.0, 1.0, np.nan], "must be finite"),
+]
 
 
-@pytest.mark.parametrize(
-    ("field", "values", "told"), LISTED, ids=[f"{case[0]} {n}" for n, case in enumerate(LISTED)]
-)
+@pytest.mark.parametrize(("field", "values", "told"), DOCUMENTS)
 def test_what_is_no_document_is_refused_in_one_line(field, values, told):
-    if isinstance(values, list):
-        values = np.array(values)
-    with refused() as error:
+    with refused(re.escape(told)) as error:
         trace(MODEL, replace(TEXTS, **{field: values}))
-    assert told in str(error.value)
     assert len(str(error.value)) < 300
 
 
@@ -573,36 +496,32 @@ def test_a_pipe_is_no_table(place):
             read_table(path, ["text"])
 
 
+def packed(values: list) -> bytes:
+    return pd.DataFrame({"text": values}).to_parquet(compression="zstd")
+
+
 BOMBS = {
-    "mine.csv.gz": b"text,label\n" + b"0" * 5 * 10**6,
-    "lines.csv.gz": b"text,label\n" + b"a film,1\n" * 150_000,
-    "mine.jsonl.gz": b'{"text": "a film", "label": 1}\n' * 10**5,
-    "glove.txt.gz": b"0" * 5 * 10**6,
+    "mine.csv.gz": gzip.compress(b"text,label\n" + b"0" * 5 * 10**6),
+    "lines.csv.gz": gzip.compress(b"text,label\n" + b"a film,1\n" * 150_000),
+    "mine.jsonl.gz": gzip.compress(b'{"text": "a film", "label": 1}\n' * 10**5),
+    "glove.txt.gz": gzip.compress(b"0" * 5 * 10**6),
+    "long.parquet": packed(["0" * 5 * 10**6]),
+    "many.parquet": packed(["a film"] * 10**6),
+    "empty.parquet": packed([None] * (10**6 + 1)),
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_small_packed_table_that_grows_without_end_is_one_line(name, place, monkeypatch):
-    (place / name).write_bytes(gzip.compress(BOMBS[name]))
+    path = place / name
+    path.write_bytes(BOMBS[name])
+    assert path.stat().st_size < 30_000
     with monkeypatch.context() as lower:
         lower.setattr(official, "ALWAYS_UNPACKED", 10**6)
         with refused(f"{name} cannot be read .*holds more than 1,000,000 bytes.*; unpack or"):
-            vectors.read_text(place / name, ["film"]) if "glove" in name else read_table(
-                place / name, ["text"]
-            )
+            vectors.read_text(path, ["film"]) if "glove" in name else read_table(path, ["text"])
     if name == "lines.csv.gz":
-        assert len(read_table(place / name, ["text"])) == 150_000
-
-
-@pytest.mark.parametrize(
-    "values", [["0" * 5 * 10**6], ["a film"] * 10**6, [None] * 10**6], ids=["long", "many", "empty"]
-)
-def test_a_parquet_file_that_grows_without_end_is_one_line(values, place, monkeypatch):
-    pd.DataFrame({"text": values}).to_parquet(place / "mine.parquet", compression="zstd")
-    assert (place / "mine.parquet").stat().st_size < 30_000
-    monkeypatch.setattr(official, "ALWAYS_UNPACKED", 900_000)
-    with refused("holds more than 900,000 bytes"):
-        read_table(place / "mine.parquet", ["text"])
+        assert len(read_table(path, ["text"])) == 150_000
 
 
 # ---- what the machine allows -----------------------------------------------------------------------------------------
