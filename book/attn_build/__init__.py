@@ -25,7 +25,12 @@ def read_yaml(path: Path) -> dict:
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def write(target: Path, template: str, **values: object) -> None:
-    """A template with these values as a file; its folder is made."""
+def render(template: str, **values: object) -> str:
+    """A template of this folder with these values."""
+    return TEMPLATES.get_template(template).render(values)
+
+
+def write(target: Path, text: str) -> None:
+    """A text as a file; its folder is made."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(TEMPLATES.get_template(template).render(values), encoding="utf-8")
+    target.write_text(text, encoding="utf-8")

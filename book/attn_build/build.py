@@ -5,7 +5,6 @@
 The stamp of a page is a hash of all that its outputs depend on; it runs again when that changes. So does Sphinx.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -17,7 +16,7 @@ from html import escape
 from pathlib import Path
 
 from attn_book import play
-from attn_build import write
+from attn_build import render, write
 from attn_build.plain import MARKUP
 from attn_build.rendering import address, redirect, sphinx, toc_pages
 from attn_build.running import PACKAGES, execute, sweep_away
@@ -72,22 +71,23 @@ def write_html(root: Path, edition: str) -> list[str]:
     redirect(source)
     write_kit(root, source)
     built = source / "_build" / "html"
+    if problems:
+        return problems
     archive = store.find_archive()
-    if not problems and archive and (archive / sentence.FOLDER).is_dir():
+    if archive and (archive / sentence.FOLDER).is_dir():
         sentence.write_reader(built / "_static")
         write_words(built / "_static")
-    if not problems and source != root:
+    if source != root:
         shutil.rmtree(target, ignore_errors=True)
         shutil.move(built, target)
-    if not problems:
-        mark.write_text(stamp)
-    return problems
+    mark.write_text(stamp)
+    return []
 
 
 def write_words(folder: Path) -> None:
     """The model without context as a script beside the sentence model's, for a reader's own sentence."""
     table = json.dumps(play.stored()["average"])
-    (folder / "sst-words.js").write_text(f"attn.model.average = {table};\n", encoding="utf-8")
+    write(folder / "sst-words.js", f"attn.model.average = {table};\n")
 
 
 # ---- running the pages -----------------------------------------------------------------------------------------------
@@ -96,9 +96,7 @@ def write_words(folder: Path) -> None:
 def execute_pages(root: Path) -> list[str]:
     """Run the pages whose stamp does not fit, longest first, one a core of this process; returns the failures."""
     common = common_stamp(root)
-    stamps = {
-        name: hashlib.sha256(common.encode() + source.read_bytes()).hexdigest() for name, source in pages(root).items()
-    }
+    stamps = {name: digest([common, sha256(source)]) for name, source in pages(root).items()}
     before = {name: read_notebook(executed(root, name)).metadata.get("attn", {}) for name in stamps}
     # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
     todo = [
@@ -106,7 +104,7 @@ def execute_pages(root: Path) -> list[str]:
         for name, about in before.items()
         if about.get("stamp") != stamps[name] or about.get("shortened") or edited(executed(root, name))
     ]
-    todo.sort(key=lambda name: before[name].get("seconds", 0.0), reverse=True)
+    todo.sort(key=lambda name: -before[name].get("seconds", 0.0))
     print(f"{len(stamps)} pages, {len(todo)} to run, {len(stamps) - len(todo)} unchanged", flush=True)
     failures = []
     pool = ThreadPoolExecutor(cores())  # as a context it would wait for all pages when the build is stopped
@@ -180,4 +178,5 @@ def write_status(root: Path) -> None:
         return escape(text).translate(MARKUP)
 
     runs = len(store.keys(archive))
-    write(root / "book" / "status.md", "status.jinja", pages=ran, runs=runs, seal=seal, plain=plain, repr=repr)
+    text = render("status.jinja", pages=ran, runs=runs, seal=seal, plain=plain, repr=repr)
+    write(root / "book" / "status.md", text)

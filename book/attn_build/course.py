@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import filterfalse
 from pathlib import Path
 
 import nbformat
@@ -20,7 +21,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from attn_book.exercises import answers_of
-from attn_build import PARTS, TEMPLATES, quiz, write
+from attn_build import PARTS, quiz, render, write
 from attn_build.pdf import link_from, printed
 from attn_build.plain import glued, plain, readable, walk
 from attn_build.rendering import address
@@ -35,6 +36,9 @@ FOR_STUDENTS = (
     "slides."
 )
 FOR_INSTRUCTORS = "For instructors, with answers and solutions; plan, board and usual mistakes are in the PDF."
+
+REPORT = re.compile(r"-report\.")
+"""What instructors get of book/projects; students get all else."""
 
 
 @dataclass
@@ -76,7 +80,7 @@ class Session:
     rows: list[tuple[str, str, str]]
     notes: list[dict]
     lessons: list[Lesson]
-    homework: list[Lesson] = field(default_factory=list)
+    homework: list[Lesson]
 
     @property
     def name(self) -> str:
@@ -85,8 +89,8 @@ class Session:
     @property
     def checked(self) -> list[Exercise]:
         """Exercises that a program can check, homework too."""
-        every = [exercise for lesson in (*self.lessons, *self.homework) for exercise in lesson.exercises]
-        return [exercise for exercise in every if exercise.entry]
+        lessons = [*self.lessons, *self.homework]
+        return [exercise for lesson in lessons for exercise in lesson.exercises if exercise.entry]
 
 
 # ---- what a session holds --------------------------------------------------------------------------------------------
@@ -121,16 +125,15 @@ def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercis
     """The exercises of a page with their solutions, and the page's code outside of these."""
     found: dict[str, Exercise] = {}
     code = []
-    for number, piece, within in walk(cells):
+    for cell, piece, within in walk(cells):
         if piece.name == "exercise":
             found[piece.label] = Exercise(piece.label, piece.argument, plain(piece.body), answers.get(piece.label))
-        elif cells[number].cell_type == "code" and within:
+        elif cell.cell_type == "code" and within:
             found[within].solution.append(new_code_cell(piece.text))
-        elif cells[number].cell_type == "code":
+        elif cell.cell_type == "code":
             code.append(piece.text)
-        elif within or piece.name == "solution":
-            text = plain(piece.body if piece.name else piece.text).strip()
-            found[within or piece.argument].solution += [new_markdown_cell(text)] if text else []
+        elif (within or piece.name == "solution") and (text := plain(piece.body or piece.text).strip()):
+            found[within or piece.argument].solution.append(new_markdown_cell(text))
     return list(found.values()), "\n".join(code)
 
 
@@ -180,7 +183,7 @@ def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookN
 
 def setup_of(root: Path) -> str:
     """Code that finds or installs what a notebook needs."""
-    return TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
+    return render("setup.jinja", address=address(root) or "")
 
 
 def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
@@ -222,14 +225,14 @@ def write_course(root: str | Path | None = None) -> Path:
     quiz.write_quiz(root, every, notes_of(root), instructors / "moodle.xml")
     copy_slides(root, students, instructors)
     shutil.copy(root / "book" / "answers.yml", students)
-    for path in sorted((root / "book" / "projects").glob("*.*")):
-        folder = instructors if path.stem.endswith("-report") else students
-        shutil.copy(path, made(folder / "projects" / path.name))
+    projects = root / "book" / "projects"
+    shutil.copytree(projects, students / "projects", ignore=lambda _, names: set(filter(REPORT.search, names)))
+    shutil.copytree(projects, instructors / "projects", ignore=lambda _, names: set(filterfalse(REPORT.search, names)))
     shutil.rmtree(root / "build", ignore_errors=True)  # of an earlier wheel: what was removed since would go in
     wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(students)]
     subprocess.run([sys.executable, *wheel, str(root)], check=True, capture_output=True)
     for folder in (target, students):
-        write(folder / "README.md", "course.jinja", students=folder == students)
+        write(folder / "README.md", render("course.jinja", students=folder == students))
     shutil.make_archive(str(root / "_build" / "course-students"), "zip", students)
     return Path(shutil.make_archive(str(root / "_build" / "course-kit"), "zip", target))
 
@@ -237,13 +240,14 @@ def write_course(root: str | Path | None = None) -> Path:
 def write_session(session: Session, root: Path, students: Path, instructors: Path) -> None:
     """A session's notebooks, tests and PDF."""
     for folder in (students, instructors):
-        solved = folder == instructors
-        nbformat.write(notebook_of(session, root, solved), made(folder / f"{session.name}.ipynb"))
+        notebook = notebook_of(session, root, solved=folder == instructors)
+        write(folder / f"{session.name}.ipynb", nbformat.writes(notebook) + "\n")
     general = answers_of(root / "book")["any"]
     for exercise in session.checked:
-        made(students / "tests" / f"{exercise.variable}.py").write_text(otter_test(exercise, general), encoding="utf-8")
+        write(students / "tests" / f"{exercise.variable}.py", otter_test(exercise, general))
     sheet = instructors / f"{session.name}.html"
-    write(sheet, "instructor.html", guesses=guess_answers(root), html_of=quiz.html_of, session=session)
+    values = {"guesses": guess_answers(root), "html_of": quiz.html_of, "session": session}
+    write(sheet, render("instructor.html", **values))
     printed(sheet, sheet.with_suffix(".pdf"))
 
 
@@ -266,23 +270,14 @@ def guess_answers(root: Path) -> dict[str, str]:
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:
     """Slides and handouts of the built book, with the style sheets that they name."""
     built = root / "_build" / "html"
+    book = "https://{}.github.io/{}/".format(*str(address(root)).split("/")) if address(root) else ""
+    link = rf'<a href="{book}\1">\2</a>' if book else r"\2"  # the box holds no pages
     for folder in (students, instructors):
         shutil.copytree(built / "_static", folder / "_static", ignore=shutil.ignore_patterns("*.js", "sst*", "*.png"))
-        made(folder / SLIDES / "handouts.html")
-    book = "https://{}.github.io/{}/".format(*str(address(root)).split("/")) if address(root) else ""
-    for path in (built / SLIDES).glob("*.html"):
-        link = rf'<a href="{book}\1">\2</a>' if book else r"\2"  # the box holds no pages
-        text = re.sub(r'<a href="\.\./([^"]*)">(.*?)</a>', link, path.read_text(encoding="utf-8"))
-        name = path.name.replace("-students", "")
-        folders = [students] if name != path.name else [instructors]
-        for folder in [students, instructors] if name == "handouts.html" else folders:
-            (folder / SLIDES / name).write_text(text, encoding="utf-8")
-
-
-def made(path: Path) -> Path:
-    """The path, its folder made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+        for path in (built / SLIDES).glob("*.html"):
+            if path.stem == "handouts" or path.stem.endswith("-students") == (folder == students):
+                text = re.sub(r'<a href="\.\./([^"]*)">(.*?)</a>', link, path.read_text(encoding="utf-8"))
+                write(folder / SLIDES / path.name.replace("-students", ""), text)
 
 
 # ---- with the book ---------------------------------------------------------------------------------------------------
@@ -300,7 +295,7 @@ def publish(root: Path, kit: Path) -> None:
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)
         notebook.cells.insert(0, folded(setup_of(root), id="setup"))
-        nbformat.write(notebook, made(path))
+        write(path, nbformat.writes(notebook) + "\n")
 
 
 def main() -> None:

@@ -45,14 +45,19 @@ class Numbers:
             self.starts[page] = counts.copy()
             for node, _, number in numbered(env.get_doctree(page), counts):
                 for parent in above(node):
-                    self.named |= {label: number for label in parent.get("ids", ()) if label not in self.named}
+                    for label in parent.get("ids", ()):
+                        self.named.setdefault(label, number)
 
     def write(self, app, doctree, page: str) -> None:
-        for node, text, _ in list(numbered(doctree, self.starts.get(page, Counter()).copy())):
-            if page in self.starts:
+        if page in self.starts:
+            for node, text, _ in list(numbered(doctree, self.starts[page].copy())):
                 node.children = [nodes.Text(text)]
-        labels = [label for element in doctree.findall(nodes.Element) for label in element.get("ids", ())]
-        entries = [("single", entry, label, "main", None) for label in labels for entry in searched(label)]
+        entries = [
+            ("single", entry, label, "main", None)
+            for element in doctree.findall(nodes.Element)
+            for label in element.get("ids", ())
+            for entry in searched(label)
+        ]
         doctree.insert(0, addnodes.index(entries=entries))
         if page == FINDER:
             for link in doctree.findall(nodes.reference):
