@@ -177,7 +177,7 @@ def read_vectors(declares: Declaration, settled: dict, reads: dict) -> str:
     readable = _stored(fixed | dict.fromkeys((*choice, "vectors"), "any"), documents)
     fits = [*readable.loc[_equal(readable, choice), "vectors"]]
     if fits:
-        return vectors if vectors in fits else fits[0]
+        return min(fits, key=lambda name: name != vectors)
     run = None
     with suppress(AttnError, TypeError):  # no such model, or not one alone
         wanted = fixed | choice

@@ -4,7 +4,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import yaml
 from jinja2 import FileSystemLoader
 
 from attn_book import page
@@ -18,11 +17,6 @@ PARTS: Any = TEMPLATES.get_template("parts.html").module
 def scratch_folder() -> TemporaryDirectory:
     """A folder that goes when it is left; what a killed command leaves of it, the next one sweeps away."""
     return TemporaryDirectory(prefix=half_written(), ignore_cleanup_errors=True)
-
-
-def read_yaml(path: Path) -> dict:
-    """What a file holds, nothing where it is not."""
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def render(template: str, **values: object) -> str:

@@ -12,16 +12,15 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from html import escape
 from pathlib import Path
 
 from attn_book import play
 from attn_build import render, write
-from attn_build.plain import MARKUP
+from attn_build.plain import literal
 from attn_build.rendering import address, redirect, sphinx, toc_pages
 from attn_build.running import PACKAGES, execute, sweep_away
 from attn_build.slides import write_kit
-from attn_build.sources import edited, executed, pages, read_notebook, repository, writable
+from attn_build.sources import codes, edited, executed, pages, read_notebook, repository, writable
 from attn_build.student import write_student
 from attn_core.errors import AttnError, one_line
 from attn_lab.data.files import digest, sha256
@@ -155,8 +154,8 @@ def review(root: Path) -> list[str]:
     ]
     for name in names:
         notebook = read_notebook(executed(root, name))
-        for cell in notebook.cells:
-            for output in cell.get("outputs", []):
+        for cell in codes(notebook.cells):
+            for output in cell.outputs:
                 if "Traceback (most recent call last)" in str(output):
                     first_line = cell.source.splitlines()[0]
                     problems.append(f"page {name} shows a raw traceback below the cell: {first_line}")
@@ -174,9 +173,6 @@ def write_status(root: Path) -> None:
     archive = root / "data" / "archive"
     seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else ""
 
-    def plain(text: str) -> str:
-        return escape(text).translate(MARKUP)
-
     runs = len(store.keys(archive))
-    text = render("status.jinja", pages=ran, runs=runs, seal=seal, plain=plain, repr=repr)
+    text = render("status.jinja", pages=ran, runs=runs, seal=seal, plain=literal, repr=repr)
     write(root / "book" / "status.md", text)

@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import filterfalse
 from pathlib import Path
 
 import nbformat
@@ -36,9 +35,6 @@ FOR_STUDENTS = (
     "slides."
 )
 FOR_INSTRUCTORS = "For instructors, with answers and solutions; plan, board and usual mistakes are in the PDF."
-
-REPORT = re.compile(r"-report\.")
-"""What instructors get of book/projects; students get all else."""
 
 
 @dataclass
@@ -117,8 +113,8 @@ def lesson(root: Path, name: str) -> Lesson:
     readable(notebook, root, root, lambda page: None, numbers_of(name, root))
     for cell in notebook.cells:
         cell.source = cell.metadata.get("myst", cell.source)
-    title = re.search(r"^# (.*)$", notebook.cells[0].source, re.MULTILINE)
-    return Lesson(title[1] if title else name, taken, *exercises_of(notebook.cells, answers_of(root / "book")))
+    (title,) = re.findall(r"^# (.*)$", notebook.cells[0].source, re.MULTILINE)
+    return Lesson(title, taken, *exercises_of(notebook.cells, answers_of(root / "book")))
 
 
 def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercise], str]:
@@ -215,6 +211,7 @@ def write_course(root: str | Path | None = None) -> Path:
     root = repository(root)
     target = root / "_build" / "course"
     shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(root / "book" / "kit", target)
     students = target / "students"
     instructors = target / "instructors"
     if not numbers_of(PLAN, root):
@@ -226,13 +223,12 @@ def write_course(root: str | Path | None = None) -> Path:
     copy_slides(root, students, instructors)
     shutil.copy(root / "book" / "answers.yml", students)
     projects = root / "book" / "projects"
-    shutil.copytree(projects, students / "projects", ignore=lambda _, names: set(filter(REPORT.search, names)))
-    shutil.copytree(projects, instructors / "projects", ignore=lambda _, names: set(filterfalse(REPORT.search, names)))
+    shutil.copytree(projects, students / "projects", ignore=shutil.ignore_patterns("*-report.*"))
+    reports = instructors / "projects"
+    shutil.copytree(projects, reports, ignore=lambda _, names: [name for name in names if "-report." not in name])
     shutil.rmtree(root / "build", ignore_errors=True)  # of an earlier wheel: what was removed since would go in
     wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(students)]
     subprocess.run([sys.executable, *wheel, str(root)], check=True, capture_output=True)
-    for folder in (target, students):
-        write(folder / "README.md", render("course.jinja", students=folder == students))
     shutil.make_archive(str(root / "_build" / "course-students"), "zip", students)
     return Path(shutil.make_archive(str(root / "_build" / "course-kit"), "zip", target))
 
@@ -270,8 +266,10 @@ def guess_answers(root: Path) -> dict[str, str]:
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:
     """Slides and handouts of the built book, with the style sheets that they name."""
     built = root / "_build" / "html"
-    book = "https://{}.github.io/{}/".format(*str(address(root)).split("/")) if address(root) else ""
-    link = rf'<a href="{book}\1">\2</a>' if book else r"\2"  # the box holds no pages
+    link = r"\2"  # the box holds no pages
+    if on_github := address(root):
+        owner, name = on_github.split("/")
+        link = rf'<a href="https://{owner}.github.io/{name}/\1">\2</a>'
     for folder in (students, instructors):
         shutil.copytree(built / "_static", folder / "_static", ignore=shutil.ignore_patterns("*.js", "sst*", "*.png"))
         for path in (built / SLIDES).glob("*.html"):
@@ -287,10 +285,9 @@ def publish(root: Path, kit: Path) -> None:
     """The two archives beside the built book's slides, linked from the page on the course; and _build/published: every
     page as an executed notebook that finds or installs what it needs, for a branch of its own."""
     front = root / "_build" / "html" / "course.html"
-    if front.is_file():
-        for archive in (kit, kit.with_name("course-students.zip")):
-            shutil.copy(archive, front.parent / SLIDES)
-        link_from(front, PARTS.kit(SLIDES))
+    for archive in (kit, kit.with_name("course-students.zip")):
+        shutil.copy(archive, front.parent / SLIDES)
+    link_from(front, PARTS.kit(SLIDES))
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)

@@ -25,32 +25,23 @@ FINDER = "find-a-figure"
 
 
 def setup(app) -> dict:
-    numbers = Numbers(toc_pages(Path(app.srcdir).parent, record=False))
-    app.connect("env-updated", numbers.count)
-    app.connect("doctree-resolved", numbers.write)
-    return {"parallel_read_safe": True}
+    """starts: what is counted before each page of the chain. named: a paper's item -> which of ours stands for it."""
+    chain = toc_pages(Path(app.srcdir).parent, record=False)
+    starts: dict[str, Counter] = {}
+    named: dict[str, str] = {}
 
-
-class Numbers:
-    """What every page of the chain begins with, and which of ours stands for a paper's item. A page alone has none."""
-
-    def __init__(self, chain: list[str]) -> None:
-        self.chain = chain if len(chain) > 1 else []
-        self.starts: dict[str, Counter] = {}
-        self.named: dict[str, str] = {}
-
-    def count(self, app, env) -> None:
+    def count(app, env) -> None:
         counts: Counter = Counter()
-        for page in self.chain:
-            self.starts[page] = counts.copy()
+        for page in chain if len(chain) > 1 else ():  # a page alone has no numbers
+            starts[page] = counts.copy()
             for node, _, number in numbered(env.get_doctree(page), counts):
                 for parent in above(node):
                     for label in parent.get("ids", ()):
-                        self.named.setdefault(label, number)
+                        named.setdefault(label, number)
 
-    def write(self, app, doctree, page: str) -> None:
-        if page in self.starts:
-            for node, text, _ in list(numbered(doctree, self.starts[page].copy())):
+    def write(app, doctree, page: str) -> None:
+        if page in starts:
+            for node, text, _ in list(numbered(doctree, starts[page].copy())):
                 node.children = [nodes.Text(text)]
         entries = [
             ("single", entry, label, "main", None)
@@ -61,9 +52,12 @@ class Numbers:
         doctree.insert(0, addnodes.index(entries=entries))
         if page == FINDER:
             for link in doctree.findall(nodes.reference):
-                number = self.named.get(link.get("refuri", "").partition("#")[2])
-                if number:
+                if number := named.get(link.get("refuri", "").partition("#")[2]):
                     link += nodes.inline("", f" ({number})")
+
+    app.connect("env-updated", count)
+    app.connect("doctree-resolved", write)
+    return {"parallel_read_safe": True}
 
 
 def numbered(doctree: nodes.document, counts: Counter) -> Iterator[tuple[nodes.raw, str, str]]:

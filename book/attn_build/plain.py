@@ -136,8 +136,7 @@ def readable(
     labels = labels_of(root)
 
     def path_to(link: str, kind: str) -> str:
-        page = labels.get(link) if kind == "ref" else link.lstrip("/")
-        file = place(page) if page else None
+        file = place(labels.get(link, "") if kind == "ref" else link.lstrip("/"))
         return Path(os.path.relpath(file, target.parent)).as_posix() if file else ""
 
     def shown(role: re.Match) -> str:
@@ -216,11 +215,16 @@ def named(values: dict) -> str:
     return re.sub(r"[^\w.+-]+", "_", "".join(ends))[:150].rstrip("._")
 
 
+def literal(text: str) -> Markup:
+    """A text as HTML in which nothing is markup, neither HTML's nor MyST's."""
+    return Markup(escape(text).translate(MARKUP))
+
+
 def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNode | None = None) -> NotebookNode:
     """A notebook that says below its title which parameters are not at their defaults, whether a sentence does not
     hold (`page.expect`), what on the page follows them and what stays. book: the page as the book shows it, or None."""
     pairs = [
-        [Markup(escape(text).translate(MARKUP)) for text in (f"{name} = {value!r}", repr(defaults[name]))]
+        (literal(f"{name} = {value!r}"), literal(repr(defaults[name])))
         for name, value in values.items()
         if value != defaults[name]
     ]
@@ -254,7 +258,7 @@ def strike(notebook: NotebookNode) -> bool:
         if cell.cell_type == "markdown":
             cell.source = mended(cell.source)
     for output in outputs:
-        if "<figure" in html_of(output) or "attn-claims" in html_of(output):
+        if re.search("<figure|attn-claims", html_of(output)):
             output["data"]["text/html"] = mended(html_of(output))
     for output in outputs:
         if struck.intersection(NOTE.findall(html_of(output))):

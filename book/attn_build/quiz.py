@@ -87,8 +87,7 @@ def statements(root: Path, notes: dict) -> Iterator[Question]:
     lines = (root / "book" / "course.md").read_text(encoding="utf-8").partition("## Ten statements")[2]
     texts = re.findall(r"^(\d+)\. (.*)$", lines, re.MULTILINE)
     for (number, text), key in zip(texts, notes[5]["statements"], strict=True):
-        title = f"Statement {number}"
-        yield Question(f"statement-{number}", title, text, [KINDS[key]], choices=list(KINDS.values()))
+        yield Question(f"statement-{number}", f"Statement {number}", text, [KINDS[key]], choices=list(KINDS.values()))
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ import yaml
 from bs4 import BeautifulSoup
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from attn_build import PARTS, read_yaml, scratch_folder, write
+from attn_book.exercises import read_yaml
+from attn_build import PARTS, scratch_folder, write
 from attn_build.plain import named
 from attn_build.running import execute, git, kernel_environment
-from attn_build.sources import declaration, locate, repository
+from attn_build.sources import declaration, repository
 from attn_core.errors import AttnError
 
 RECORD = "Replication record"
@@ -35,12 +36,8 @@ main()
 """
 """jupyter-book in a process group of its own, which ends when its parent does or closes its input."""
 
-BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb"
 THEME = Path(__file__).parent / "theme"
 """Templates in place of the theme's."""
-
-COLAB = "https://colab.research.google.com/github/{address}/blob/notebooks/{page}.ipynb"
-"""Of the branch that `publish.yml` writes."""
 
 VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
 """Of docutils; the theme's own stands above."""
@@ -130,19 +127,17 @@ def setup(app) -> dict:
         for direction, neighbour in zip(("prev", "next"), neighbours, strict=True):
             if neighbour and (page in chain) != (neighbour in chain):
                 context[direction] = None
+        body = context.get("body", "")
         if on_github and (root / "notebooks" / f"{page}.md").is_file():
-            binder = BINDER.format(address=on_github, page=page)
-            colab = COLAB.format(address=on_github, page=page)
-            links = PARTS.launch(colab, binder, f"https://codespaces.new/{on_github}")
-            context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
+            body = KICKER.sub(rf"\1{PARTS.launch(on_github, page)}\2", body, count=1)
         context["metatags"] = VIEWPORT.sub("", context.get("metatags", ""))
-        if "body" in context:
-            lead = LEAD.search(context["body"])
+        if body:
+            lead = LEAD.search(body)
             if about:
                 context["metatags"] += PARTS.cited(about, context["title"], lead[1] if lead else "")
-            body = context["body"].replace('role="list" class="citation-list"', 'class="citation-list"')
+            body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
             context["body"] = LONG_TABLE.sub(packed, body)
-        if 'class="math' not in context.get("body", ""):  # Sphinx asks the pages below this one, too
+        if 'class="math' not in body:  # Sphinx asks the pages below this one, too
             scripts = context["script_files"]
             context["script_files"] = [script for script in scripts if "mathjax" not in str(script.filename)]
 
@@ -177,7 +172,6 @@ def rerun(
 ) -> Path:
     """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value, side by
     side. Returns the last file."""
-    page = locate(page)[0]
     sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
     if sheet and sheet.exists() and not force and STYLE not in sheet.read_text(errors="replace"):
         raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")

@@ -46,7 +46,6 @@ from attn_lab.runs import foreign, store
 from attn_lab.runs.results import AbsentRun
 
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
-FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PACKAGES = (
     Path(attn_core.__file__).parent,
@@ -86,7 +85,7 @@ def execute(
     name = declares.page
     asked = declares.check(parameters or {})
     values = asked | declares.changed(declares.settle(asked))
-    target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
+    target = Path(output or here / "_build" / "executed" / f"{name}{named(values)}.ipynb")
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
@@ -233,7 +232,7 @@ def kernel_environment(scratch: str) -> dict[str, str]:
         "JUPYTER_RUNTIME_DIR": scratch,
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-    for name in FOLDERS:
+    for name in ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE"):
         folder_of(name)  # its path is absolute from here on: a kernel runs in another folder
     if plugins := foreign.plugin_files():
         inherited[foreign.PLUGINS] = os.pathsep.join(map(str, plugins))

@@ -7,7 +7,8 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 
-from attn_build import read_yaml, render, write
+from attn_book.exercises import read_yaml
+from attn_build import render, write
 from attn_build.sources import pages
 
 PLAN = "teaching"
@@ -49,8 +50,8 @@ def write_kit(root: Path, source: Path) -> None:
     for number, title, rows in plans(root):
         slides = session(built, rows, guesses, notes.get(number, {}).get("rows", [{}] * len(rows)))
         for name, whole in {"": source == root, "-students": False}.items():
-            values = {"number": number, "title": title, "slides": slides, "taught": whole}
-            write(target / f"session-{number}{name}.html", render("slides.html", **values))
+            sheet = render("slides.html", number=number, title=title, slides=slides, taught=whole)
+            write(target / f"session-{number}{name}.html", sheet)
         figures |= {str(figure.svg): slide["question"] for slide in slides for figure in slide["figures"]}
     grid = built_page(built, "verdict").select_one(".attn-claims table")
     for cell in grid.select("tbody td, .why"):

@@ -12,7 +12,6 @@ A page is named by its path below notebooks/ without suffix (`jain/04-1-correlat
 import re
 import tempfile
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import jupytext
@@ -49,14 +48,15 @@ def pages(root: str | Path | None = None, drafts: bool = False) -> dict[str, Pat
     return {name: path for name, path in every.items() if drafts or not re.search(r"(^|/)[_.]", name)}
 
 
-def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
-    """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
+def locate(page: str | Path, root: str | Path | None = None) -> str:
+    """A page's whole name, from that or the last part of it; a draft's, from its whole name."""
     name = str(page).replace("\\", "/")
-    every = pages(root, drafts=True)
     listed = pages(root)
-    fits = [name] if name in every else [page for page in listed if page.rsplit("/", 1)[-1] == name]
+    fits = [page for page in listed if page.rsplit("/", 1)[-1] == name]
+    if name in pages(root, drafts=True):
+        return name
     if len(fits) == 1:
-        return fits[0], every[fits[0]]
+        return fits[0]
     raise AttnError(f"there is no page {name!r}{nearest(name, listed)} Known: {', '.join(listed) or 'none'}")
 
 
@@ -65,7 +65,8 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
 
 def read_source(page: str | Path, root: str | Path | None = None) -> NotebookNode:
     """A page as a notebook without outputs, from MyST Markdown."""
-    return jupytext.read(locate(page, root)[1], fmt={"extension": ".md", "format_name": "myst"})
+    path = pages(root, drafts=True)[locate(page, root)]
+    return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
 
 
 def codes(cells: list[NotebookNode], tag: str = "") -> list[NotebookNode]:
@@ -75,15 +76,14 @@ def codes(cells: list[NotebookNode], tag: str = "") -> list[NotebookNode]:
 
 def declaration(page: str | Path, root: str | Path | None = None) -> Declaration:
     """What a page declares."""
-    name = locate(page, root)[0]
+    name = locate(page, root)
     notebook = read_source(page, root)
     tagged = codes(notebook.cells, "parameters")
     if len(tagged) != 1:
         raise AttnError(f"page {name}: one code cell must be tagged `parameters` (literals only)")
     defaults = declared(tagged[0].source, name)
     front = notebook.metadata.get("attn", {})
-    declares = Declaration(name, defaults, dict(front.get("takes", {})), front.get("reads"))
-    return replace(declares, smoke=declares.check(front.get("smoke", {})))
+    return Declaration(name, defaults, dict(front.get("takes", {})), front.get("reads"), front.get("smoke", {}))
 
 
 def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:
