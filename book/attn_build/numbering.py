@@ -43,13 +43,7 @@ def setup(app) -> dict:
         if page in starts:
             for node, text, _ in list(numbered(doctree, starts[page].copy())):
                 node.children = [nodes.Text(text)]
-        entries = [
-            ("single", entry, label, "main", None)
-            for element in doctree.findall(nodes.Element)
-            for label in element.get("ids", ())
-            for entry in searched(label)
-        ]
-        doctree.insert(0, addnodes.index(entries=entries))
+        doctree.insert(0, addnodes.index(entries=searched(doctree)))
         if page == FINDER:
             for link in doctree.findall(nodes.reference):
                 if number := named.get(link.get("refuri", "").partition("#")[2]):
@@ -85,12 +79,15 @@ def above(node: nodes.Node) -> Iterator[nodes.Element]:
         yield node
 
 
-def searched(label: str) -> list[str]:
-    """How people search for a paper's item: what they type is half of an entry at least, and a part of it."""
-    item = ITEM.fullmatch(label)
-    if not item:
-        return []
-    paper, kind, number = item.groups()
-    initials = "&".join(word[0] for word in PAPERS[paper].split(" & "))
-    what = f"{kind} {number}"
-    return [f"{what} ({initials})", f"{paper} {what}", f"{initials} {what}", f"{PAPERS[paper]} {what}"]
+def searched(doctree: nodes.document) -> list[tuple]:
+    """Entries of the index, by which people find a paper's item: what they type is half of an entry at least, and a
+    part of it."""
+    entries = []
+    for element in doctree.findall(nodes.Element):
+        for item in filter(None, map(ITEM.fullmatch, element.get("ids", ()))):
+            paper, kind, number = item.groups()
+            initials = "&".join(word[0] for word in PAPERS[paper].split(" & "))
+            what = f"{kind} {number}"
+            names = (f"{what} ({initials})", f"{paper} {what}", f"{initials} {what}", f"{PAPERS[paper]} {what}")
+            entries += [("single", name, item[0], "main", None) for name in names]
+    return entries
