@@ -206,9 +206,8 @@ def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
 # ---- the archive of all ----------------------------------------------------------------------------------------------
 
 
-def write_course(root: str | Path | None = None) -> Path:
+def write_course(root: Path) -> Path:
     """Write _build/course and zip it; slides come from the built book. Returns the archive."""
-    root = repository(root)
     target = root / "_build" / "course"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(root / "book" / "kit", target)
@@ -242,8 +241,8 @@ def write_session(session: Session, root: Path, students: Path, instructors: Pat
     for exercise in session.checked:
         write(students / "tests" / f"{exercise.variable}.py", otter_test(exercise, general))
     sheet = instructors / f"{session.name}.html"
-    values = {"guesses": guess_answers(root), "html_of": quiz.html_of, "session": session}
-    write(sheet, render("instructor.html", **values))
+    text = render("instructor.html", guesses=guess_answers(root), html_of=quiz.html_of, session=session)
+    write(sheet, text)
     printed(sheet, sheet.with_suffix(".pdf"))
 
 

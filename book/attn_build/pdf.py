@@ -36,14 +36,15 @@ OPTIONS = (
 
 def write_pdf(root: str | Path | None = None) -> Path | None:
     """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium."""
-    built = repository(root) / "_build" / "html"
+    root = repository(root)
+    built = root / "_build" / "html"
     front = built / "index.html"
     if not front.is_file():
         raise AttnError(f"there is no {front}; build the book first: python -m attn_core book")
     if CHROMIUM is None:
         return None
     sheet = built / "print.html"
-    text = one_sheet(repository(root))
+    text = one_sheet(root)
     target = built / NAME
     write(sheet, text)
     printed(sheet, target)

@@ -298,8 +298,7 @@ def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for text in re.split(r"^(?=#+ )", cell.source, flags=re.MULTILINE):
-                if text.startswith("#"):
-                    section = text.partition("\n")[0].lstrip("# ")
+                section = "".join(re.findall(r"\A#+ (.*)", text)) or section
                 if GLUED.search(text):
                     shown[section, "text"].append(glued(text, values))
         for output in cell.get("outputs", []):
@@ -309,4 +308,4 @@ def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
             elif html:
                 kind = "figure" if "<figure" in html else "table" if "<table" in html else "element"
                 shown[section, kind].append(html)
-    return dict(shown)
+    return shown

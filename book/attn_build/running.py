@@ -3,6 +3,7 @@
 An executed page of the book carries a hash of all that its outputs depend on, its stamp; see `build`.
 """
 
+import json
 import os
 import platform
 import re
@@ -147,8 +148,7 @@ def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
     notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
     if not values:
         return notebook
-    lists = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return parameterize_notebook(notebook, lists)
+    return parameterize_notebook(notebook, json.loads(json.dumps(values)))  # papermill writes no tuples
 
 
 def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> None:
@@ -187,7 +187,7 @@ def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: 
     cell, output = next(
         (cell, output) for cell in codes(notebook.cells) for output in cell.outputs if output.output_type == "error"
     )
-    reason = (error.evalue.splitlines() or [""])[0]
+    reason = error.evalue.partition("\n")[0]
     if error.ename == ModuleNotFoundError.__name__ and find_spec("torch") is None:
         reason += f"; {NO_TORCH}"
     if may_shorten and error.ename in (AbsentRun.__name__, Damaged.__name__):

@@ -40,10 +40,9 @@ def write_kit(root: Path, source: Path) -> None:
     if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
         return
     built_page.cache_clear()
-    plan = built_page(built, PLAN).article
     guesses = {
         row.td.text.strip(): row.find_all("td")[1].decode_contents()
-        for row in plan.select("#the-five-guesses tbody tr")
+        for row in built_page(built, PLAN).select("#the-five-guesses tbody tr")
     }
     notes = notes_of(source)
     figures: dict[str, str] = {}
