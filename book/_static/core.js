@@ -12,7 +12,7 @@ const attn = (() => {
     const e = z.map(x => Math.exp(x - Math.max(...z)));
     return e.map(x => x / sum(e));
   };
-  const output = (d, a) => sigmoid(a.reduce((total, x, t) => total + x * d.c[t], d.b));
+  const output = (d, a = d.a) => sigmoid(a.reduce((total, x, t) => total + x * d.c[t], d.b)); // under the model's own weights, or others
   const jsd = (a, b) => Math.max(0, sum(a.map((x, t) => {
     const m = (x + b[t]) / 2;
     return (entropy(x, m) + entropy(b[t], m)) / 2;
@@ -36,7 +36,7 @@ const attn = (() => {
 
   /* Lowest and highest sum a_t c_t whose output differs by at most epsilon. */
   function band(d, epsilon) {
-    const p = output(d, d.a);
+    const p = output(d);
     return [logit(p - epsilon) - d.b, logit(p + epsilon) - d.b];
   }
 
@@ -64,14 +64,14 @@ const attn = (() => {
   /* Words in the order in which a ranking erases them. The decision is the sign of sum a_t (b + c_t) over the kept, so
      the minimal set of words that flips it is the first of those whose a_t (b + c_t) speaks most for it. */
   function order(d, name) {
-    const way = output(d, d.a) > 0.5 ? 1 : -1;
+    const way = output(d) > 0.5 ? 1 : -1;
     const score = { attention: t => d.a[t], gradient: t => way * d.c[t], product: t => way * d.a[t] * d.c[t],
       optimum: t => way * d.a[t] * (d.b + d.c[t]) }[name];
     return d.a.map((_, t) => t).sort((s, t) => score(t) - score(s) || s - t);
   }
   /* How many words of an order are erased when the decision first changes; -1: never. */
   function flips(d, sequence) {
-    const own = output(d, d.a) > 0.5;
+    const own = output(d) > 0.5;
     return d.a.findIndex((_, k) => output(d, kept(d, sequence.slice(0, k + 1))) > 0.5 !== own) + 1 || -1;
   }
 
@@ -108,7 +108,7 @@ const attn = (() => {
   const permuted = (d, random) => placed(d, shuffled(present(d).a, random));
   /* What permutations do to the output: half of them move it by at most `typical`, `flips` change the decision. */
   function effect(d, outputs) {
-    const own = output(d, d.a);
+    const own = output(d);
     return { typical: median(outputs.map(p => Math.abs(p - own))),
       flips: outputs.filter(p => p > 0.5 !== own > 0.5).length };
   }
@@ -269,7 +269,7 @@ if (typeof document !== "undefined") {
       <div class="attn-ends" aria-hidden="true"><span>negative</span><span>positive</span></div>`);
     const [answer, was] = parts[0].children, [reach, ticks, , own, here] = parts[1].children;
     const show = (d, now, note) => {
-      const model = attn.output(d, d.a), p = attn.output(d, now), alone = attn.alone(d), each = attn.left(d).map(t => alone[t]);
+      const model = attn.output(d), p = attn.output(d, now), alone = attn.alone(d), each = attn.left(d).map(t => alone[t]);
       const low = Math.min(...each);
       ticks.replaceChildren(...attn.left(d).map(t => {
         const tick = element("i", side(alone[t]));
@@ -393,7 +393,7 @@ if (typeof document !== "undefined") {
     }
 
     function draw(moving = false) {
-      const model = side(attn.output(d, d.a)), each = attn.alone(d), unknown = whole().unknown ?? [];
+      const model = side(attn.output(d)), each = attn.alone(d), unknown = whole().unknown ?? [];
       bars.forEach(({ box, slot, key, says, show }, t) => {
         const gone = t === out, strange = unknown.includes(d.w[t]);
         show(now[t], d.a[t]);
@@ -432,7 +432,7 @@ if (typeof document !== "undefined") {
     }
     /* What is said beside the answer: whether it flipped, how far the weights moved, what is out. */
     function remark(moving) {
-      const model = attn.output(d, d.a), first = attn.output(whole(), whole().a).toFixed(2), parts = [];
+      const model = attn.output(d), first = attn.output(whole()).toFixed(2), parts = [];
       if (side(attn.output(d, now)) !== side(model)) parts.push(`flipped from p = ${model.toFixed(2)}`);
       else if (kind !== "own") parts.push(`the model says p = ${model.toFixed(2)}`);
       else if (out < 0) parts.push("the model's own answer");
@@ -494,7 +494,7 @@ if (typeof document !== "undefined") {
       };
       const shuffling = line => ask(line, { go: "shuffle" }, () => choose("shuffle"));
       const knowing = name => {
-        const reading = sentences[at].by[name], says = side(attn.output(reading, reading.a));
+        const reading = sentences[at].by[name], says = side(attn.output(reading));
         return `${attn.alone(reading).filter(p => side(p) === says).length} of ${reading.w.length}`;
       };
       const steps = [
@@ -605,7 +605,7 @@ if (typeof document !== "undefined") {
     replace(root, svg, wide, ...parts, keys);
 
     function draw() {
-      const far = attn.optimal(d, epsilon), p = attn.output(d, now), inside = Math.abs(p - attn.output(d, d.a)) <= epsilon + 1e-9;
+      const far = attn.optimal(d, epsilon), p = attn.output(d, now), inside = Math.abs(p - attn.output(d)) <= epsilon + 1e-9;
       const zoned = attn.strip(d, attn.band(d, epsilon)), optimal = attn.jsd(d.a, far);
       zone.setAttribute("d", zoned.length ? `${line(zoned)} Z` : "");
       star.setAttribute("transform", `translate(${spot(far).join(" ")})`);
@@ -641,7 +641,7 @@ if (typeof document !== "undefined") {
     const ranks = buttons("attn-keys", "Order", ORDERS, name => { rank = name; gone = []; draw(); });
     const steps = buttons("attn-keys", "Erase", { one: "erase one", all: "until it flips", none: "start again" }, step);
     fill(root, pick, words, ...parts, why, ranks, steps);
-    const flipped = () => side(attn.output(d, attn.kept(d, gone))) !== side(attn.output(d, d.a));
+    const flipped = () => side(attn.output(d, attn.kept(d, gone))) !== side(attn.output(d));
 
     function step(name) {
       const sequence = attn.order(d, (rank ||= "attention"));
@@ -659,7 +659,7 @@ if (typeof document !== "undefined") {
       draw();
     }
     function draw() {
-      const now = attn.kept(d, gone), fewest = attn.flips(d, attn.order(d, "optimum")), own = attn.output(d, d.a).toFixed(2), flip = flipped();
+      const now = attn.kept(d, gone), fewest = attn.flips(d, attn.order(d, "optimum")), own = attn.output(d).toFixed(2), flip = flipped();
       bars.forEach(({ box, key, show }, t) => {
         box.classList.toggle("gone", gone.includes(t));
         key.ariaPressed = gone.includes(t);

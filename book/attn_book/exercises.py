@@ -11,10 +11,14 @@ from attn_book.parameters import nearest
 from attn_core.errors import AttnError
 
 
+def read_yaml(path: Path) -> dict:
+    """What a file holds, nothing where it is not."""
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def answers_of(book: Path) -> dict[str, dict]:
     """Label -> the entry of `answers.yml` there, whose head says what it holds; "any": what may be told of any."""
-    path = book / "answers.yml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {"any": {}}
+    return read_yaml(book / "answers.yml") or {"any": {}}
 
 
 def check(label: str, *answer: object) -> bool:

@@ -108,9 +108,9 @@ class Declaration:
         settled = self.defaults | self.check(values)
         if self.reads is None or not self.changed(settled):
             return settled
-        run = read_run(self, settled, self.reads)
+        vectors = read_vectors(self, settled, self.reads)
         if "vectors" in settled:
-            settled["vectors"] = run.vectors
+            settled["vectors"] = vectors
         return settled
 
     def changed(self, settled: dict) -> dict:
@@ -165,28 +165,27 @@ def _literal(text: str, is_list: bool) -> object:
 # ---- against what is stored ------------------------------------------------------------------------------------------
 
 
-def read_run(declares: Declaration, settled: dict, reads: dict) -> Run:
-    """The stored run that a page reads; one of generated texts need not be stored, it is trained in seconds. Where the
-    vectors are the page's own, or no parameter, any are taken, its own first."""
+def read_vectors(declares: Declaration, settled: dict, reads: dict) -> str:
+    """Vectors of the stored run that a page reads; a run of generated texts need not be stored, it is trained in
+    seconds. Where the vectors are the page's own, or no parameter, any are taken, its own first."""
     vectors = declares.defaults.get("vectors")
     choice = {name: settled[name] for name in RUN_FIELDS if name in settled}
     if settled.get("vectors") == vectors:
         choice.pop("vectors", None)
     fixed = dict(reads)
     documents = fixed.pop("documents", True)
-    wanted = {name: value for name, value in (fixed | choice).items() if name in index.FIELDS}
     readable = _stored(fixed | dict.fromkeys((*choice, "vectors"), "any"), documents)
-    fits = readable[_equal(readable, choice)]
-    if len(fits):
-        row = fits.loc[(fits["vectors"] == vectors).idxmax()]  # else the first
-        return Run(**{"seed": int(row["seed"])} | wanted | {"vectors": row["vectors"]})
+    fits = [*readable.loc[_equal(readable, choice), "vectors"]]
+    if fits:
+        return min(fits, key=lambda name: name != vectors)
     run = None
     with suppress(AttnError, TypeError):  # no such model, or not one alone
-        run = Run(**{name: value for name, value in wanted.items() if value != "any"})
+        wanted = fixed | choice
+        run = Run(**{name: value for name, value in wanted.items() if name in index.FIELDS and value != "any"})
         if run.family != fixed.get("family", run.family):
             run = None  # trained, it would be refused again
     if run and catalogue.corpus(run.corpus).generated:
-        return run
+        return run.vectors
     asked = ", ".join(f"{name} {value}" for name, value in choice.items())
     stored = _alternatives(readable, choice)
     message = f"page {declares.page}: no run with {asked} is stored; stored for this page: {stored}"

@@ -4,7 +4,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import yaml
 from jinja2 import FileSystemLoader
 
 from attn_book import page
@@ -20,12 +19,12 @@ def scratch_folder() -> TemporaryDirectory:
     return TemporaryDirectory(prefix=half_written(), ignore_cleanup_errors=True)
 
 
-def read_yaml(path: Path) -> dict:
-    """What a file holds, nothing where it is not."""
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def render(template: str, **values: object) -> str:
+    """A template of this folder with these values."""
+    return TEMPLATES.get_template(template).render(values)
 
 
-def write(target: Path, template: str, **values: object) -> None:
-    """A template with these values as a file; its folder is made."""
+def write(target: Path, text: str) -> None:
+    """A text as a file; its folder is made."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(TEMPLATES.get_template(template).render(values), encoding="utf-8")
+    target.write_text(text, encoding="utf-8")

@@ -5,7 +5,6 @@
 The stamp of a page is a hash of all that its outputs depend on; it runs again when that changes. So does Sphinx.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -13,16 +12,15 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from html import escape
 from pathlib import Path
 
 from attn_book import play
-from attn_build import write
-from attn_build.plain import MARKUP
+from attn_build import render, write
+from attn_build.plain import literal
 from attn_build.rendering import address, redirect, sphinx, toc_pages
 from attn_build.running import PACKAGES, execute, sweep_away
 from attn_build.slides import write_kit
-from attn_build.sources import edited, executed, pages, read_notebook, repository, writable
+from attn_build.sources import codes, edited, executed, pages, read_notebook, repository, writable
 from attn_build.student import write_student
 from attn_core.errors import AttnError, one_line
 from attn_lab.data.files import digest, sha256
@@ -72,22 +70,23 @@ def write_html(root: Path, edition: str) -> list[str]:
     redirect(source)
     write_kit(root, source)
     built = source / "_build" / "html"
+    if problems:
+        return problems
     archive = store.find_archive()
-    if not problems and archive and (archive / sentence.FOLDER).is_dir():
+    if archive and (archive / sentence.FOLDER).is_dir():
         sentence.write_reader(built / "_static")
         write_words(built / "_static")
-    if not problems and source != root:
+    if source != root:
         shutil.rmtree(target, ignore_errors=True)
         shutil.move(built, target)
-    if not problems:
-        mark.write_text(stamp)
-    return problems
+    mark.write_text(stamp)
+    return []
 
 
 def write_words(folder: Path) -> None:
     """The model without context as a script beside the sentence model's, for a reader's own sentence."""
     table = json.dumps(play.stored()["average"])
-    (folder / "sst-words.js").write_text(f"attn.model.average = {table};\n", encoding="utf-8")
+    write(folder / "sst-words.js", f"attn.model.average = {table};\n")
 
 
 # ---- running the pages -----------------------------------------------------------------------------------------------
@@ -96,9 +95,7 @@ def write_words(folder: Path) -> None:
 def execute_pages(root: Path) -> list[str]:
     """Run the pages whose stamp does not fit, longest first, one a core of this process; returns the failures."""
     common = common_stamp(root)
-    stamps = {
-        name: hashlib.sha256(common.encode() + source.read_bytes()).hexdigest() for name, source in pages(root).items()
-    }
+    stamps = {name: digest([common, sha256(source)]) for name, source in pages(root).items()}
     before = {name: read_notebook(executed(root, name)).metadata.get("attn", {}) for name in stamps}
     # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
     todo = [
@@ -106,7 +103,7 @@ def execute_pages(root: Path) -> list[str]:
         for name, about in before.items()
         if about.get("stamp") != stamps[name] or about.get("shortened") or edited(executed(root, name))
     ]
-    todo.sort(key=lambda name: before[name].get("seconds", 0.0), reverse=True)
+    todo.sort(key=lambda name: -before[name].get("seconds", 0.0))
     print(f"{len(stamps)} pages, {len(todo)} to run, {len(stamps) - len(todo)} unchanged", flush=True)
     failures = []
     pool = ThreadPoolExecutor(cores())  # as a context it would wait for all pages when the build is stopped
@@ -157,8 +154,8 @@ def review(root: Path) -> list[str]:
     ]
     for name in names:
         notebook = read_notebook(executed(root, name))
-        for cell in notebook.cells:
-            for output in cell.get("outputs", []):
+        for cell in codes(notebook.cells):
+            for output in cell.outputs:
                 if "Traceback (most recent call last)" in str(output):
                     first_line = cell.source.splitlines()[0]
                     problems.append(f"page {name} shows a raw traceback below the cell: {first_line}")
@@ -176,8 +173,6 @@ def write_status(root: Path) -> None:
     archive = root / "data" / "archive"
     seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else ""
 
-    def plain(text: str) -> str:
-        return escape(text).translate(MARKUP)
-
     runs = len(store.keys(archive))
-    write(root / "book" / "status.md", "status.jinja", pages=ran, runs=runs, seal=seal, plain=plain, repr=repr)
+    text = render("status.jinja", pages=ran, runs=runs, seal=seal, plain=literal, repr=repr)
+    write(root / "book" / "status.md", text)

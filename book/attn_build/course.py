@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from attn_book.exercises import answers_of
-from attn_build import PARTS, TEMPLATES, quiz, write
+from attn_build import PARTS, quiz, render, write
 from attn_build.pdf import link_from, printed
 from attn_build.plain import glued, plain, readable, walk
 from attn_build.rendering import address
@@ -76,7 +76,7 @@ class Session:
     rows: list[tuple[str, str, str]]
     notes: list[dict]
     lessons: list[Lesson]
-    homework: list[Lesson] = field(default_factory=list)
+    homework: list[Lesson]
 
     @property
     def name(self) -> str:
@@ -85,8 +85,8 @@ class Session:
     @property
     def checked(self) -> list[Exercise]:
         """Exercises that a program can check, homework too."""
-        every = [exercise for lesson in (*self.lessons, *self.homework) for exercise in lesson.exercises]
-        return [exercise for exercise in every if exercise.entry]
+        lessons = [*self.lessons, *self.homework]
+        return [exercise for lesson in lessons for exercise in lesson.exercises if exercise.entry]
 
 
 # ---- what a session holds --------------------------------------------------------------------------------------------
@@ -113,24 +113,23 @@ def lesson(root: Path, name: str) -> Lesson:
     readable(notebook, root, root, lambda page: None, numbers_of(name, root))
     for cell in notebook.cells:
         cell.source = cell.metadata.get("myst", cell.source)
-    title = re.search(r"^# (.*)$", notebook.cells[0].source, re.MULTILINE)
-    return Lesson(title[1] if title else name, taken, *exercises_of(notebook.cells, answers_of(root / "book")))
+    (title,) = re.findall(r"^# (.*)$", notebook.cells[0].source, re.MULTILINE)
+    return Lesson(title, taken, *exercises_of(notebook.cells, answers_of(root / "book")))
 
 
 def exercises_of(cells: list[NotebookNode], answers: dict) -> tuple[list[Exercise], str]:
     """The exercises of a page with their solutions, and the page's code outside of these."""
     found: dict[str, Exercise] = {}
     code = []
-    for number, piece, within in walk(cells):
+    for cell, piece, within in walk(cells):
         if piece.name == "exercise":
             found[piece.label] = Exercise(piece.label, piece.argument, plain(piece.body), answers.get(piece.label))
-        elif cells[number].cell_type == "code" and within:
+        elif cell.cell_type == "code" and within:
             found[within].solution.append(new_code_cell(piece.text))
-        elif cells[number].cell_type == "code":
+        elif cell.cell_type == "code":
             code.append(piece.text)
-        elif within or piece.name == "solution":
-            text = plain(piece.body if piece.name else piece.text).strip()
-            found[within or piece.argument].solution += [new_markdown_cell(text)] if text else []
+        elif (within or piece.name == "solution") and (text := plain(piece.body or piece.text).strip()):
+            found[within or piece.argument].solution.append(new_markdown_cell(text))
     return list(found.values()), "\n".join(code)
 
 
@@ -180,7 +179,7 @@ def notebook_of(session: Session, root: Path, solved: bool = False) -> NotebookN
 
 def setup_of(root: Path) -> str:
     """Code that finds or installs what a notebook needs."""
-    return TEMPLATES.get_template("setup.jinja").render(address=address(root) or "")
+    return render("setup.jinja", address=address(root) or "")
 
 
 def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
@@ -207,11 +206,11 @@ def cells_of(lesson: Lesson, solved: bool) -> Iterator[NotebookNode]:
 # ---- the archive of all ----------------------------------------------------------------------------------------------
 
 
-def write_course(root: str | Path | None = None) -> Path:
+def write_course(root: Path) -> Path:
     """Write _build/course and zip it; slides come from the built book. Returns the archive."""
-    root = repository(root)
     target = root / "_build" / "course"
     shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(root / "book" / "kit", target)
     students = target / "students"
     instructors = target / "instructors"
     if not numbers_of(PLAN, root):
@@ -222,14 +221,13 @@ def write_course(root: str | Path | None = None) -> Path:
     quiz.write_quiz(root, every, notes_of(root), instructors / "moodle.xml")
     copy_slides(root, students, instructors)
     shutil.copy(root / "book" / "answers.yml", students)
-    for path in sorted((root / "book" / "projects").glob("*.*")):
-        folder = instructors if path.stem.endswith("-report") else students
-        shutil.copy(path, made(folder / "projects" / path.name))
+    projects = root / "book" / "projects"
+    shutil.copytree(projects, students / "projects", ignore=shutil.ignore_patterns("*-report.*"))
+    reports = instructors / "projects"
+    shutil.copytree(projects, reports, ignore=lambda _, names: [name for name in names if "-report." not in name])
     shutil.rmtree(root / "build", ignore_errors=True)  # of an earlier wheel: what was removed since would go in
     wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(students)]
     subprocess.run([sys.executable, *wheel, str(root)], check=True, capture_output=True)
-    for folder in (target, students):
-        write(folder / "README.md", "course.jinja", students=folder == students)
     shutil.make_archive(str(root / "_build" / "course-students"), "zip", students)
     return Path(shutil.make_archive(str(root / "_build" / "course-kit"), "zip", target))
 
@@ -237,13 +235,14 @@ def write_course(root: str | Path | None = None) -> Path:
 def write_session(session: Session, root: Path, students: Path, instructors: Path) -> None:
     """A session's notebooks, tests and PDF."""
     for folder in (students, instructors):
-        solved = folder == instructors
-        nbformat.write(notebook_of(session, root, solved), made(folder / f"{session.name}.ipynb"))
+        notebook = notebook_of(session, root, solved=folder == instructors)
+        write(folder / f"{session.name}.ipynb", nbformat.writes(notebook) + "\n")
     general = answers_of(root / "book")["any"]
     for exercise in session.checked:
-        made(students / "tests" / f"{exercise.variable}.py").write_text(otter_test(exercise, general), encoding="utf-8")
+        write(students / "tests" / f"{exercise.variable}.py", otter_test(exercise, general))
     sheet = instructors / f"{session.name}.html"
-    write(sheet, "instructor.html", guesses=guess_answers(root), html_of=quiz.html_of, session=session)
+    text = render("instructor.html", guesses=guess_answers(root), html_of=quiz.html_of, session=session)
+    write(sheet, text)
     printed(sheet, sheet.with_suffix(".pdf"))
 
 
@@ -266,23 +265,16 @@ def guess_answers(root: Path) -> dict[str, str]:
 def copy_slides(root: Path, students: Path, instructors: Path) -> None:
     """Slides and handouts of the built book, with the style sheets that they name."""
     built = root / "_build" / "html"
+    link = r"\2"  # the box holds no pages
+    if on_github := address(root):
+        owner, name = on_github.split("/")
+        link = rf'<a href="https://{owner}.github.io/{name}/\1">\2</a>'
     for folder in (students, instructors):
         shutil.copytree(built / "_static", folder / "_static", ignore=shutil.ignore_patterns("*.js", "sst*", "*.png"))
-        made(folder / SLIDES / "handouts.html")
-    book = "https://{}.github.io/{}/".format(*str(address(root)).split("/")) if address(root) else ""
-    for path in (built / SLIDES).glob("*.html"):
-        link = rf'<a href="{book}\1">\2</a>' if book else r"\2"  # the box holds no pages
-        text = re.sub(r'<a href="\.\./([^"]*)">(.*?)</a>', link, path.read_text(encoding="utf-8"))
-        name = path.name.replace("-students", "")
-        folders = [students] if name != path.name else [instructors]
-        for folder in [students, instructors] if name == "handouts.html" else folders:
-            (folder / SLIDES / name).write_text(text, encoding="utf-8")
-
-
-def made(path: Path) -> Path:
-    """The path, its folder made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+        for path in (built / SLIDES).glob("*.html"):
+            if path.stem == "handouts" or path.stem.endswith("-students") == (folder == students):
+                text = re.sub(r'<a href="\.\./([^"]*)">(.*?)</a>', link, path.read_text(encoding="utf-8"))
+                write(folder / SLIDES / path.name.replace("-students", ""), text)
 
 
 # ---- with the book ---------------------------------------------------------------------------------------------------
@@ -292,15 +284,14 @@ def publish(root: Path, kit: Path) -> None:
     """The two archives beside the built book's slides, linked from the page on the course; and _build/published: every
     page as an executed notebook that finds or installs what it needs, for a branch of its own."""
     front = root / "_build" / "html" / "course.html"
-    if front.is_file():
-        for archive in (kit, kit.with_name("course-students.zip")):
-            shutil.copy(archive, front.parent / SLIDES)
-        link_from(front, PARTS.kit(SLIDES))
+    for archive in (kit, kit.with_name("course-students.zip")):
+        shutil.copy(archive, front.parent / SLIDES)
+    link_from(front, PARTS.kit(SLIDES))
     targets = {name: root / "_build" / "published" / f"{name}.ipynb" for name in pages(root)}
     for name, path in targets.items():
         notebook = readable(read_notebook(executed(root, name)), root, path, targets.get)
         notebook.cells.insert(0, folded(setup_of(root), id="setup"))
-        nbformat.write(notebook, made(path))
+        write(path, nbformat.writes(notebook) + "\n")
 
 
 def main() -> None:

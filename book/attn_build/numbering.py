@@ -25,40 +25,33 @@ FINDER = "find-a-figure"
 
 
 def setup(app) -> dict:
-    numbers = Numbers(toc_pages(Path(app.srcdir).parent, record=False))
-    app.connect("env-updated", numbers.count)
-    app.connect("doctree-resolved", numbers.write)
-    return {"parallel_read_safe": True}
+    """starts: what is counted before each page of the chain. named: a paper's item -> which of ours stands for it."""
+    chain = toc_pages(Path(app.srcdir).parent, record=False)
+    starts: dict[str, Counter] = {}
+    named: dict[str, str] = {}
 
-
-class Numbers:
-    """What every page of the chain begins with, and which of ours stands for a paper's item. A page alone has none."""
-
-    def __init__(self, chain: list[str]) -> None:
-        self.chain = chain if len(chain) > 1 else []
-        self.starts: dict[str, Counter] = {}
-        self.named: dict[str, str] = {}
-
-    def count(self, app, env) -> None:
+    def count(app, env) -> None:
         counts: Counter = Counter()
-        for page in self.chain:
-            self.starts[page] = counts.copy()
+        for page in chain if len(chain) > 1 else ():  # a page alone has no numbers
+            starts[page] = counts.copy()
             for node, _, number in numbered(env.get_doctree(page), counts):
                 for parent in above(node):
-                    self.named |= {label: number for label in parent.get("ids", ()) if label not in self.named}
+                    for label in parent.get("ids", ()):
+                        named.setdefault(label, number)
 
-    def write(self, app, doctree, page: str) -> None:
-        for node, text, _ in list(numbered(doctree, self.starts.get(page, Counter()).copy())):
-            if page in self.starts:
+    def write(app, doctree, page: str) -> None:
+        if page in starts:
+            for node, text, _ in list(numbered(doctree, starts[page].copy())):
                 node.children = [nodes.Text(text)]
-        labels = [label for element in doctree.findall(nodes.Element) for label in element.get("ids", ())]
-        entries = [("single", entry, label, "main", None) for label in labels for entry in searched(label)]
-        doctree.insert(0, addnodes.index(entries=entries))
+        doctree.insert(0, addnodes.index(entries=searched(doctree)))
         if page == FINDER:
             for link in doctree.findall(nodes.reference):
-                number = self.named.get(link.get("refuri", "").partition("#")[2])
-                if number:
+                if number := named.get(link.get("refuri", "").partition("#")[2]):
                     link += nodes.inline("", f" ({number})")
+
+    app.connect("env-updated", count)
+    app.connect("doctree-resolved", write)
+    return {"parallel_read_safe": True}
 
 
 def numbered(doctree: nodes.document, counts: Counter) -> Iterator[tuple[nodes.raw, str, str]]:
@@ -86,12 +79,15 @@ def above(node: nodes.Node) -> Iterator[nodes.Element]:
         yield node
 
 
-def searched(label: str) -> list[str]:
-    """How people search for a paper's item: what they type is half of an entry at least, and a part of it."""
-    item = ITEM.fullmatch(label)
-    if not item:
-        return []
-    paper, kind, number = item.groups()
-    initials = "&".join(word[0] for word in PAPERS[paper].split(" & "))
-    what = f"{kind} {number}"
-    return [f"{what} ({initials})", f"{paper} {what}", f"{initials} {what}", f"{PAPERS[paper]} {what}"]
+def searched(doctree: nodes.document) -> list[tuple]:
+    """Entries of the index, by which people find a paper's item: what they type is half of an entry at least, and a
+    part of it."""
+    entries = []
+    for element in doctree.findall(nodes.Element):
+        for item in filter(None, map(ITEM.fullmatch, element.get("ids", ()))):
+            paper, kind, number = item.groups()
+            initials = "&".join(word[0] for word in PAPERS[paper].split(" & "))
+            what = f"{kind} {number}"
+            names = (f"{what} ({initials})", f"{paper} {what}", f"{initials} {what}", f"{PAPERS[paper]} {what}")
+            entries += [("single", name, item[0], "main", None) for name in names]
+    return entries

@@ -4,9 +4,9 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
-from attn_build import TEMPLATES, scratch_folder
+from attn_build import render, scratch_folder, write
 from attn_build.rendering import toc_pages
 from attn_build.slides import Tree, built_page
 from attn_build.sources import repository
@@ -36,19 +36,20 @@ OPTIONS = (
 
 def write_pdf(root: str | Path | None = None) -> Path | None:
     """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium."""
-    built = repository(root) / "_build" / "html"
+    root = repository(root)
+    built = root / "_build" / "html"
     front = built / "index.html"
     if not front.is_file():
         raise AttnError(f"there is no {front}; build the book first: python -m attn_core book")
     if CHROMIUM is None:
         return None
     sheet = built / "print.html"
-    text = one_sheet(repository(root))
+    text = one_sheet(root)
     target = built / NAME
-    sheet.write_text(text, encoding="utf-8")
+    write(sheet, text)
     printed(sheet, target)
     numbers = page_numbers(target.read_bytes())
-    sheet.write_text(NUMBER.sub(lambda line: numbers.get(line[1], ""), text), encoding="utf-8")
+    write(sheet, NUMBER.sub(lambda line: numbers.get(line[1], ""), text))
     printed(sheet, target)
     sheet.unlink()
     link_from(front, LINK)
@@ -65,7 +66,7 @@ def link_from(page: Path, note: str) -> None:
     """Put a note at the end of a built page, once."""
     text = page.read_text(encoding="utf-8")
     if note not in text:
-        page.write_text(text.replace("</article>", f"{note}</article>", 1), encoding="utf-8")
+        write(page, text.replace("</article>", f"{note}</article>", 1))
 
 
 def printed(sheet: Path, target: Path) -> Path | None:
@@ -84,7 +85,8 @@ def one_sheet(root: Path) -> str:
     """HTML of all articles of the chain, one section a page, without folds; links to other pages become plain text."""
     built = root / "_build" / "html"
     chain = toc_pages(root, record=False)
-    our_scripts = {path.name for path in (root / "book" / "_static").glob("*.*js")}
+    scripts = [f'script[src*="/{path.name}"]' for path in (root / "book" / "_static").glob("*.*js")]
+    needed = ", ".join(['script:-soup-contains("window.MathJax")', *scripts])
     heads: dict[str, None] = {}
     sections = []
     built_page.cache_clear()
@@ -93,20 +95,12 @@ def one_sheet(root: Path) -> str:
         for tag in soup.select("[src], a[href], link[href]"):
             key = "src" if tag.get("src") else "href"
             tag[key] = urljoin(f"{page}.html", tag[key])  # as seen from the folder of the book
-        heads |= dict.fromkeys(map(str, [*soup.head.select("link[rel=stylesheet]"), *scripts(soup, our_scripts)]))
+        heads |= dict.fromkeys(map(str, [*soup.head.select("link[rel=stylesheet]"), *soup.head.select(needed)]))
         for tag in soup.article.select("details:not(.attn-claims details), .admonition.dropdown"):
             tag.decompose()
         within_the_sheet(soup.article, page, chain)
         sections.append((anchor(page), soup.h1.text, str(soup.article)))
-    return TEMPLATES.get_template("sheet.html").render(heads=heads, sections=sections)
-
-
-def scripts(soup: Tree, names: set[str]) -> list[Tree]:
-    """The scripts of a page that it needs on paper: MathJax's settings and those of these names."""
-    every = soup.head.find_all("script")
-    return [
-        tag for tag in every if "window.MathJax" in tag.text or Path(urlsplit(tag.get("src", "")).path).name in names
-    ]
+    return render("sheet.html", heads=heads, sections=sections)
 
 
 def within_the_sheet(article: Tree, page: str, chain: list[str]) -> None:

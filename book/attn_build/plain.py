@@ -8,12 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
-from itertools import takewhile
 from pathlib import Path
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
-from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
 
 from attn_book.page import RECORD
@@ -25,8 +22,17 @@ GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
 
+LABEL = re.compile(r"^\(([\w-]+)\)=\s*$", re.MULTILINE)
+
 CARD = re.compile(r"^:link: (.*)\n:link-type: (doc|ref)\n", re.MULTILINE)
 """Where a whole card leads to."""
+
+DIRECTIVE = re.compile(
+    r"^(:{3,}|`{3,})\{(?P<name>[\w-]+)\} *(?P<argument>.*)\n(?::label: (?P<label>.*)\n)?(?::[\w-]+:.*\n)*"
+    r"\s*(?P<body>(?s:.*?))\s*^\1$",
+    re.MULTILINE,
+)
+"""A directive that stands in no other."""
 
 PLAIN = (
     (r"^\([\w-]+\)=(?:\n|\Z)|^```\{index\}.*\n```\n", ""),  # labels, entries of the index
@@ -52,9 +58,6 @@ MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
 """What begins a role, code, a formula or a link, as characters of HTML."""
 
 
-PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
-
-
 # ---- what a page is made of ------------------------------------------------------------------------------------------
 
 
@@ -70,30 +73,23 @@ class Piece:
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """A cell's directives and the text between them, in order."""
-    lines = text.splitlines()
+    """A cell's directives and the text between them, in order; together they are the cell."""
     at = 0
-    for token in PARSER.parse(text):
-        if token.type.endswith("fence") and token.level == 0 and token.info.startswith("{"):
-            begin, end = token.map or (at, at)
-            name, _, argument = token.info[1:].partition("}")
-            options = list(takewhile(lambda line: line.startswith(":"), token.content.splitlines()))
-            body = "\n".join(token.content.splitlines()[len(options) :])
-            labels = [option.removeprefix(":label: ") for option in options if option.startswith(":label: ")]
-            yield Piece("\n".join(lines[at:begin]))
-            yield Piece("\n".join(lines[begin:end]), name, argument.strip(), "".join(labels), body.strip())
-            at = end
-    yield Piece("\n".join(lines[at:]))
+    for directive in DIRECTIVE.finditer(text):
+        yield Piece(text[at : directive.start()])
+        yield Piece(directive[0], **directive.groupdict(""))
+        at = directive.end()
+    yield Piece(text[at:])
 
 
-def walk(cells: list[NotebookNode]) -> Iterator[tuple[int, Piece, str]]:
-    """(number of the cell, piece, label of the solution that it stands in or '') of a page; a cell of code is one."""
+def walk(cells: list[NotebookNode]) -> Iterator[tuple[NotebookNode, Piece, str]]:
+    """(cell, piece, label of the solution that it stands in or '') of a page; a cell of code is one piece."""
     label = ""
-    for number, cell in enumerate(cells):
+    for cell in cells:
         for piece in pieces(cell.source) if cell.cell_type == "markdown" else [Piece(cell.source)]:
             if piece.name == "solution-end":
                 label = ""
-            yield number, piece, label
+            yield cell, piece, label
             if piece.name == "solution-start":
                 label = piece.argument
 
@@ -107,8 +103,11 @@ def outputs_of(notebook: NotebookNode) -> list[NotebookNode]:
 
 def values_of(notebook: NotebookNode) -> dict:
     """Name -> value of all that an executed notebook glued."""
-    glued_here = [output for output in outputs_of(notebook) if RECORD in output.get("data", {})]
-    return {output.metadata["scrapbook"]["name"]: ast.literal_eval(output.data[RECORD]) for output in glued_here}
+    return {
+        output.metadata["scrapbook"]["name"]: ast.literal_eval(output.data[RECORD])
+        for output in outputs_of(notebook)
+        if RECORD in output.get("data", {})
+    }
 
 
 def glued(text: str, values: dict) -> str:
@@ -137,8 +136,7 @@ def readable(
     labels = labels_of(root)
 
     def path_to(link: str, kind: str) -> str:
-        page = labels.get(link) if kind == "ref" else link.lstrip("/")
-        file = place(page) if page else None
+        file = place(labels.get(link, "") if kind == "ref" else link.lstrip("/"))
         return Path(os.path.relpath(file, target.parent)).as_posix() if file else ""
 
     def shown(role: re.Match) -> str:
@@ -178,11 +176,12 @@ def plain(text: str) -> str:
 
 def labels_of(root: Path) -> dict[str, str]:
     """Label -> the page that it stands on."""
-    labels: dict[str, str] = {}
-    for path in (root / "notebooks").rglob("*.md"):
-        page = path.relative_to(root / "notebooks").with_suffix("").as_posix()
-        labels |= dict.fromkeys(re.findall(r"^\(([\w-]+)\)=$", path.read_text(encoding="utf-8"), re.MULTILINE), page)
-    return labels
+    folder = root / "notebooks"
+    return {
+        label: path.relative_to(folder).with_suffix("").as_posix()
+        for path in folder.rglob("*.md")
+        for label in LABEL.findall(path.read_text(encoding="utf-8"))
+    }
 
 
 def citations_of(root: Path) -> dict:
@@ -216,11 +215,16 @@ def named(values: dict) -> str:
     return re.sub(r"[^\w.+-]+", "_", "".join(ends))[:150].rstrip("._")
 
 
+def literal(text: str) -> Markup:
+    """A text as HTML in which nothing is markup, neither HTML's nor MyST's."""
+    return Markup(escape(text).translate(MARKUP))
+
+
 def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNode | None = None) -> NotebookNode:
     """A notebook that says below its title which parameters are not at their defaults, whether a sentence does not
     hold (`page.expect`), what on the page follows them and what stays. book: the page as the book shows it, or None."""
     pairs = [
-        [Markup(escape(text).translate(MARKUP)) for text in (f"{name} = {value!r}", repr(defaults[name]))]
+        (literal(f"{name} = {value!r}"), literal(repr(defaults[name])))
         for name, value in values.items()
         if value != defaults[name]
     ]
@@ -235,8 +239,9 @@ def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNod
 
 
 def strike(notebook: NotebookNode) -> bool:
-    """Strike through the sentences whose guard failed, in the text, in titles and captions; whether a guard did. Its
-    note (`page.expect`) goes where a sentence has its words."""
+    """Strike through the sentences whose guard failed, in the text, in the figures' titles and captions, and in what
+    stands beside the verdict's claims; whether a guard did. Its note (`page.expect`) goes where a sentence has its
+    words."""
     outputs = outputs_of(notebook)
     says = {note for output in outputs for note in NOTE.findall(html_of(output))}
     struck: set[str] = set()
@@ -246,9 +251,17 @@ def strike(notebook: NotebookNode) -> bool:
         struck.update(hit)
         return struck_through(text[0]) if hit else text[0]
 
-    rewrite(notebook, outputs, sentence)
+    def mended(text: str) -> str:
+        return TAG_OR_TEXT.sub(lambda piece: piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0]), text)
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = mended(cell.source)
     for output in outputs:
-        if struck.issuperset(NOTE.findall(html_of(output)) or [""]):
+        if re.search("<figure|attn-claims", html_of(output)):
+            output["data"]["text/html"] = mended(html_of(output))
+    for output in outputs:
+        if struck.intersection(NOTE.findall(html_of(output))):
             output["data"]["text/html"] = ""
     return bool(says)
 
@@ -260,39 +273,21 @@ def struck_through(sentence: str) -> str:
     return re.sub(r"[^|]*\w[^|]*", lambda cell: f" {PARTS.struck(cell[0].strip())} ", sentence)
 
 
-def rewrite(notebook: NotebookNode, outputs: list[NotebookNode], sentence: Callable[[re.Match], str]) -> None:
-    """Put sentence(match) in the place of each sentence of the text, of the figures' titles and captions, and of what
-    stands beside the verdict's claims."""
-
-    def mended(text: str) -> str:
-        return TAG_OR_TEXT.sub(lambda piece: piece[0] if piece[1] else SENTENCE.sub(sentence, piece[0]), text)
-
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = mended(cell.source)
-    for output in outputs:
-        if "<figure" in html_of(output) or "attn-claims" in html_of(output):
-            output["data"]["text/html"] = mended(html_of(output))
-
-
 def html_of(output: NotebookNode) -> str:
     """The HTML of an output, '' if it has none."""
     return output.get("data", {}).get("text/html", "")
 
 
-def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, ...]:
+def followed(book: NotebookNode, notebook: NotebookNode) -> list[str]:
     """What of a page differs from the book's, and what does not, by section: "In ten lines (table, printed lines)"."""
-    before = by_section(book)
     after = by_section(notebook)
-    differs: dict[str, list] = defaultdict(list)
-    stays: dict[str, list] = defaultdict(list)
-    for (section, kind), shown in before.items():
-        group = stays if after.get((section, kind)) == shown else differs
-        group[section].append(kind)
-    return tuple(
-        ", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in group.items()) or "nothing"
-        for group in (differs, stays)
-    )
+    lists: dict[bool, dict[str, list]] = {False: defaultdict(list), True: defaultdict(list)}
+    for (section, kind), shown in by_section(book).items():
+        lists[after.get((section, kind)) == shown][section].append(kind)
+    return [
+        ", ".join(f"{section} ({', '.join(kinds)})" for section, kinds in same.items()) or "nothing"
+        for same in lists.values()
+    ]
 
 
 def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
@@ -303,8 +298,7 @@ def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for text in re.split(r"^(?=#+ )", cell.source, flags=re.MULTILINE):
-                if text.startswith("#"):
-                    section = text.partition("\n")[0].lstrip("# ")
+                section = "".join(re.findall(r"\A#+ (.*)", text)) or section
                 if GLUED.search(text):
                     shown[section, "text"].append(glued(text, values))
         for output in cell.get("outputs", []):
@@ -314,4 +308,4 @@ def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
             elif html:
                 kind = "figure" if "<figure" in html else "table" if "<table" in html else "element"
                 shown[section, kind].append(html)
-    return dict(shown)
+    return shown

@@ -9,8 +9,8 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from attn_book.exercises import answers_of, items_of, same, slips
-from attn_build import write
+from attn_book.exercises import answers_of, items_of, mistake, slips
+from attn_build import render, write
 from attn_build.slides import PLAN
 from attn_build.sources import numbers_of, pages
 
@@ -61,12 +61,10 @@ def escaped(text: str) -> str:
 def of_exercise(exercise: Any, general: dict) -> Question:
     """The question of an exercise of `course`; a slip counts where it is not right, and the first of equal ones."""
     entry = exercise.entry
-    right = items_of(entry["is"])
     within = max(entry.get("within", 0), LEAST)
-    told: list[tuple[list, str]] = []
-    for parts, why in slips(entry, general):
-        if not any(same(parts, before, within) for before in (right, *(wrong for wrong, _ in told))):
-            told.append((parts, why))
+    asked = entry | {"within": within}
+    told = [(parts, why) for parts, why in slips(entry, general) if mistake(asked, parts, general) == why]
+    right = items_of(entry["is"])
     return Question(
         exercise.label, exercise.title, exercise.text, right, entry["give"], within, told, points=exercise.points
     )
@@ -77,11 +75,11 @@ def guesses(root: Path, notes: dict) -> Iterator[Question]:
     values = numbers_of(PLAN, root)
     table = pages(root)[PLAN].read_text(encoding="utf-8").partition("## The five guesses")[2]
     for number, text in re.findall(r"^\| (\d) \| (.*) \|$", table, re.MULTILINE):
-        key = {"glued": [], "is": [], "give": "", "within": LEAST, "choices": []} | notes[int(number)]["guess"]
-        if values.keys() >= set(key["glued"]):
-            right = [round(float(values[name]), 2) for name in key["glued"]] or items_of(key["is"])
-            name = f"guess-{number}"
-            yield Question(name, f"Guess {number}", text, right, key["give"], key["within"], choices=key["choices"])
+        key = dict(notes[int(number)]["guess"])
+        glued = key.pop("glued", [])
+        if values.keys() >= set(glued):
+            right = [round(float(values[name]), 2) for name in glued] or items_of(key.pop("is", []))
+            yield Question(f"guess-{number}", f"Guess {number}", text, right, **key)
 
 
 def statements(root: Path, notes: dict) -> Iterator[Question]:
@@ -89,8 +87,7 @@ def statements(root: Path, notes: dict) -> Iterator[Question]:
     lines = (root / "book" / "course.md").read_text(encoding="utf-8").partition("## Ten statements")[2]
     texts = re.findall(r"^(\d+)\. (.*)$", lines, re.MULTILINE)
     for (number, text), key in zip(texts, notes[5]["statements"], strict=True):
-        title = f"Statement {number}"
-        yield Question(f"statement-{number}", title, text, [KINDS[key]], choices=list(KINDS.values()))
+        yield Question(f"statement-{number}", f"Statement {number}", text, [KINDS[key]], choices=list(KINDS.values()))
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------
@@ -101,4 +98,4 @@ def write_quiz(root: Path, sessions: list, notes: dict, target: Path) -> None:
     general = answers_of(root / "book")["any"]
     asked = [*guesses(root, notes), *statements(root, notes)]
     asked += [of_exercise(exercise, general) for session in sessions for exercise in session.checked]
-    write(target, "moodle.xml", questions=asked, html_of=html_of, escaped=escaped)
+    write(target, render("moodle.xml", questions=asked, html_of=html_of, escaped=escaped))

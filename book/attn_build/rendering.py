@@ -3,10 +3,8 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,11 @@ import yaml
 from bs4 import BeautifulSoup
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from attn_build import PARTS, read_yaml, scratch_folder
+from attn_book.exercises import read_yaml
+from attn_build import PARTS, scratch_folder, write
 from attn_build.plain import named
 from attn_build.running import execute, git, kernel_environment
-from attn_build.sources import declaration, locate, repository
+from attn_build.sources import declaration, repository
 from attn_core.errors import AttnError
 
 RECORD = "Replication record"
@@ -35,14 +34,10 @@ threading.Thread(target=end_with_the_parent, daemon=True).start()
 from jupyter_book.cli.main import main
 main()
 """
-"""jupyter-book in a process group of its own, which ends when its parent does, however that ends."""
+"""jupyter-book in a process group of its own, which ends when its parent does or closes its input."""
 
-BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb"
 THEME = Path(__file__).parent / "theme"
 """Templates in place of the theme's."""
-
-COLAB = "https://colab.research.google.com/github/{address}/blob/notebooks/{page}.ipynb"
-"""Of the branch that `publish.yml` writes."""
 
 VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
 """Of docutils; the theme's own stands above."""
@@ -75,7 +70,7 @@ def sphinx(root: Path) -> list[str]:
     log.parent.mkdir(exist_ok=True)
     command = [sys.executable, "-c", PROCESS, "build", "book", "--config", "_config.yml", "--path-output", "."]
     command += ["-n", "-W", "--keep-going", "--all"]
-    environment = {**os.environ, **kernel_environment(str(log.parent)), "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
+    environment = os.environ | kernel_environment(str(log.parent)) | {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     with (
         log.open("w") as file,
         subprocess.Popen(
@@ -88,11 +83,7 @@ def sphinx(root: Path) -> list[str]:
             start_new_session=True,
         ) as process,
     ):
-        try:
-            status = process.wait()
-        finally:
-            with suppress(ProcessLookupError, AttributeError):
-                os.killpg(process.pid, signal.SIGKILL)
+        status = process.wait()
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     problems = [line.strip() for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL):", line)]
     if status and not problems:
@@ -110,9 +101,8 @@ def toc_pages(root: Path, record: bool = True) -> list[str]:
 def redirect(root: Path) -> None:
     """A page at every old address of book/redirects.yml that leads to the new one."""
     for old, new in read_yaml(root / "book" / "redirects.yml").items():
-        target = root / "_build" / "html" / f"{old}.html"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(PARTS.moved(os.path.relpath(f"{new}.html", Path(old).parent)), encoding="utf-8")
+        link = os.path.relpath(f"{new}.html", Path(old).parent)
+        write(root / "_build" / "html" / f"{old}.html", PARTS.moved(link))
 
 
 def address(root: Path) -> str | None:
@@ -137,19 +127,17 @@ def setup(app) -> dict:
         for direction, neighbour in zip(("prev", "next"), neighbours, strict=True):
             if neighbour and (page in chain) != (neighbour in chain):
                 context[direction] = None
+        body = context.get("body", "")
         if on_github and (root / "notebooks" / f"{page}.md").is_file():
-            binder = BINDER.format(address=on_github, page=page)
-            colab = COLAB.format(address=on_github, page=page)
-            links = PARTS.launch(colab, binder, f"https://codespaces.new/{on_github}")
-            context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
+            body = KICKER.sub(rf"\1{PARTS.launch(on_github, page)}\2", body, count=1)
         context["metatags"] = VIEWPORT.sub("", context.get("metatags", ""))
-        if "body" in context:
-            lead = LEAD.search(context["body"])
+        if body:
+            lead = LEAD.search(body)
             if about:
                 context["metatags"] += PARTS.cited(about, context["title"], lead[1] if lead else "")
-            body = context["body"].replace('role="list" class="citation-list"', 'class="citation-list"')
+            body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
             context["body"] = LONG_TABLE.sub(packed, body)
-        if 'class="math' not in context.get("body", ""):  # Sphinx asks the pages below this one, too
+        if 'class="math' not in body:  # Sphinx asks the pages below this one, too
             scripts = context["script_files"]
             context["script_files"] = [script for script in scripts if "mathjax" not in str(script.filename)]
 
@@ -170,7 +158,7 @@ def lighten(app, error: Exception | None) -> None:
     """Take Font Awesome out of the built theme, 1.9 MB with its fonts."""
     static = Path(app.outdir) / "_static"
     for style in static.glob("styles/pydata-sphinx-theme.css"):
-        style.write_text(FONT_AWESOME.sub("", style.read_text(encoding="utf-8")), encoding="utf-8")
+        write(style, FONT_AWESOME.sub("", style.read_text(encoding="utf-8")))
     for script in static.glob("scripts/fontawesome*"):
         script.unlink()
     shutil.rmtree(static / "vendor", ignore_errors=True)
@@ -184,10 +172,9 @@ def rerun(
 ) -> Path:
     """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value, side by
     side. Returns the last file."""
-    page = locate(page)[0]
     sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
-    if sheet and not force:
-        may_replace(sheet)
+    if sheet and sheet.exists() and not force and STYLE not in sheet.read_text(errors="replace"):
+        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
     if not compare:
         path = execute(page, parameters, output, force=force)
         return rendered(path, page) if html else path
@@ -197,12 +184,6 @@ def rerun(
     values = "-".join(name.partition(" = ")[2] for name in [*every][1:])
     target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': values})}.html")
     return side_by_side(sheets, [*every], target)
-
-
-def may_replace(sheet: Path) -> None:
-    """AttnError where somebody else's page lies."""
-    if sheet.exists() and STYLE not in sheet.read_text(errors="replace"):
-        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
 
 
 def choices(page: str, parameters: dict, compare: str) -> dict[str, dict]:
@@ -237,8 +218,8 @@ def rendered(notebook: Path, page: str) -> Path:
         built = Path(scratch) / "_build" / "html"
         shutil.copytree(root / "book" / "_static", book / "_static")
         shutil.copy(root / "book" / "references.bib", book)
-        (book / "_toc.yml").write_text(f"format: jb-book\nroot: {name}\n", encoding="utf-8")
-        (book.parent / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
+        write(book / "_toc.yml", f"format: jb-book\nroot: {name}\n")
+        write(book.parent / "_config.yml", yaml.safe_dump(config, allow_unicode=True))
         nbformat.write(executed, book / f"{name}.ipynb")
         if problems := sphinx(book.parent):
             raise AttnError(f"{notebook} was executed, but no page could be made of it: {problems[0]}")
@@ -260,7 +241,7 @@ def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
             columns = [renamed(text, number) for number, text in enumerate(texts)]
             twin = PARTS.twin(zip(names, columns, strict=True))
             same[0].replace_with(BeautifulSoup(twin, "html.parser"))
-    target.write_text(str(sheets[0]), encoding="utf-8")
+    write(target, str(sheets[0]))
     return target
 
 

@@ -3,6 +3,7 @@
 An executed page of the book carries a hash of all that its outputs depend on, its stamp; see `build`.
 """
 
+import json
 import os
 import platform
 import re
@@ -11,13 +12,14 @@ import tempfile
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_markdown_cell, new_output
 from papermill.parameterize import parameterize_notebook
 from tqdm import tqdm
@@ -28,7 +30,7 @@ import attn_core
 import attn_lab
 from attn_book.page import minus
 from attn_build import PARTS, scratch_folder, trained
-from attn_build.plain import html_of, mark, named, outputs_of, readable
+from attn_build.plain import LABEL, html_of, mark, named, outputs_of, readable
 from attn_build.sources import (
     codes,
     convert,
@@ -40,11 +42,11 @@ from attn_build.sources import (
     write_notebook,
 )
 from attn_core.errors import AttnError, Damaged, one_line, say
+from attn_lab.data.files import folder_of
 from attn_lab.runs import foreign, store
 from attn_lab.runs.results import AbsentRun
 
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
-FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PACKAGES = (
     Path(attn_core.__file__).parent,
@@ -84,7 +86,7 @@ def execute(
     name = declares.page
     asked = declares.check(parameters or {})
     values = asked | declares.changed(declares.settle(asked))
-    target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
+    target = Path(output or here / "_build" / "executed" / f"{name}{named(values)}.ipynb")
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
@@ -107,7 +109,8 @@ def execute(
     else:
         if not stamp:
             book = in_book(here, name)
-            notebook = readable(mark(notebook, declares.defaults, values, book), here, target, built_page_of(here))
+            marked = mark(notebook, declares.defaults, values, book)
+            notebook = readable(marked, here, target, partial(built_page, here))
     about["seconds"] = time.perf_counter() - start
     notebook.metadata.setdefault("attn", {}).update(about)
     return write_notebook(tidy(notebook), target)
@@ -131,12 +134,13 @@ def provenance(root: Path, page: str, parameters: dict, stamp: str | None) -> di
 
 def skip_torch(notebook: NotebookNode, values: dict) -> bool:
     """Put what is stored in the place of cells that need torch, else a note; whether there are any such."""
-    kept = trained.stored(notebook, values)
-    for cell, outputs in zip(codes(notebook.cells, "torch"), kept, strict=True):
-        note = PARTS.gap(NO_TORCH, "Not run here") if outputs is None else PARTS.gap(TRAINED, "Stored outputs")
-        cell.outputs = [new_output("display_data", {"text/html": note}), *(outputs or ())]
+    kept = trained.stored()
+    cells = {trained.key(cell, values): cell for cell in codes(notebook.cells, "torch")}
+    for key, cell in cells.items():
+        note = PARTS.gap(TRAINED, "Stored outputs") if key in kept else PARTS.gap(NO_TORCH, "Not run here")
+        cell.outputs = from_dict([new_output("display_data", {"text/html": note}), *kept.get(key, ())])
         cell.metadata["tags"].append("skip-execution")
-    return None in kept
+    return not cells.keys() <= kept.keys()
 
 
 def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
@@ -144,16 +148,14 @@ def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
     notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
     if not values:
         return notebook
-    lists = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return parameterize_notebook(notebook, lists)
+    return parameterize_notebook(notebook, json.loads(json.dumps(values)))  # papermill writes no tuples
 
 
 def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> None:
     """Run the notebook in a kernel of its own; CellExecutionError where a cell fails, AttnError where the kernel
     does."""
-    count = sum(cell.cell_type == "code" for cell in notebook.cells)
     with (
-        tqdm(total=count, desc=name, unit="cell", disable=quiet) as bar,
+        tqdm(total=len(codes(notebook.cells)), desc=name, unit="cell", disable=quiet) as bar,
         scratch_folder() as scratch,
     ):
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
@@ -182,9 +184,10 @@ def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> Non
 def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: Path, may_shorten: bool) -> str:
     """What a page stopped for, where it may be shortened for it: a run that is not there, or damaged. Else an
     AttnError, and the notebook up to there is kept."""
-    outputs = [(cell, output) for cell in notebook.cells for output in cell.get("outputs", [])]
-    cell, output = next(pair for pair in outputs if pair[1].output_type == "error")
-    reason = (error.evalue.splitlines() or [""])[0]
+    cell, output = next(
+        (cell, output) for cell in codes(notebook.cells) for output in cell.outputs if output.output_type == "error"
+    )
+    reason = error.evalue.partition("\n")[0]
     if error.ename == ModuleNotFoundError.__name__ and find_spec("torch") is None:
         reason += f"; {NO_TORCH}"
     if may_shorten and error.ename in (AbsentRun.__name__, Damaged.__name__):
@@ -199,21 +202,16 @@ def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: 
 def shortened(stopped: NotebookNode, reason: str) -> NotebookNode:
     """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
     first = stopped.cells.index(codes(stopped.cells)[0])
-    texts = [cell.source for cell in stopped.cells[first:] if cell.cell_type == "markdown"]
-    lines = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
+    lines = [f"({label})=" for cell in stopped.cells[first:] for label in LABEL.findall(cell.source)]
     lines += ["The rest of this page needs trained models that are not there.", "", PARTS.gap(reason)]
     stopped.cells = [*stopped.cells[: first + 1], new_markdown_cell("\n".join(lines), id="shortened")]
     return stopped
 
 
-def built_page_of(root: Path):
-    """Page -> its HTML in the built book, None where it is not built."""
-
-    def built(name: str) -> Path | None:
-        path = root / "_build" / "html" / f"{name}.html"
-        return path if path.is_file() else None
-
-    return built
+def built_page(root: Path, name: str) -> Path | None:
+    """The HTML of a page in the built book, None where it is not built."""
+    path = root / "_build" / "html" / f"{name}.html"
+    return path if path.is_file() else None
 
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
@@ -234,9 +232,8 @@ def kernel_environment(scratch: str) -> dict[str, str]:
         "JUPYTER_RUNTIME_DIR": scratch,
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-    for name in FOLDERS:
-        if os.environ.get(name):
-            inherited[name] = os.path.abspath(os.environ[name])
+    for name in ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE"):
+        folder_of(name)  # its path is absolute from here on: a kernel runs in another folder
     if plugins := foreign.plugin_files():
         inherited[foreign.PLUGINS] = os.pathsep.join(map(str, plugins))
     return inherited

@@ -7,7 +7,8 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 
-from attn_build import read_yaml, write
+from attn_book.exercises import read_yaml
+from attn_build import render, write
 from attn_build.sources import pages
 
 PLAN = "teaching"
@@ -39,21 +40,23 @@ def write_kit(root: Path, source: Path) -> None:
     if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
         return
     built_page.cache_clear()
-    plan = built_page(built, PLAN).article
-    guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
+    guesses = {
+        row.td.text.strip(): row.find_all("td")[1].decode_contents()
+        for row in built_page(built, PLAN).select("#the-five-guesses tbody tr")
+    }
     notes = notes_of(source)
     figures: dict[str, str] = {}
     for number, title, rows in plans(root):
         slides = session(built, rows, guesses, notes.get(number, {}).get("rows", [{}] * len(rows)))
         for name, whole in {"": source == root, "-students": False}.items():
-            values = {"number": number, "title": title, "slides": slides, "taught": whole}
-            write(target / f"session-{number}{name}.html", "slides.html", **values)
+            sheet = render("slides.html", number=number, title=title, slides=slides, taught=whole)
+            write(target / f"session-{number}{name}.html", sheet)
         figures |= {str(figure.svg): slide["question"] for slide in slides for figure in slide["figures"]}
     grid = built_page(built, "verdict").select_one(".attn-claims table")
     for cell in grid.select("tbody td, .why"):
         cell.clear()
     statements = built_page(built, COURSE).select_one("#ten-statements ol")
-    write(target / "handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
+    write(target / "handouts.html", render("handouts.html", grid=grid, statements=statements, figures=figures))
 
 
 def plans(root: Path) -> list[tuple[int, str, list[Row]]]:
@@ -69,13 +72,13 @@ def notes_of(root: Path) -> dict[int, dict]:
     return read_yaml(root / "book" / "sessions.yml")
 
 
-def session(built: Path, rows: list[Row], guesses: dict[str, Tree], notes: list[dict]) -> list[dict]:
+def session(built: Path, rows: list[Row], guesses: dict[str, str], notes: list[dict]) -> list[dict]:
     """The slides of one plan: a row of it, what of the page that it names follows (guess: HTML), whether the row is the
     last that names it, the minute at which it begins, and the note for who presents."""
     named = [page for _, _, page in rows]
+    begins = 0
     slides = []
     for i, ((minutes, what, page), note) in enumerate(zip(rows, notes, strict=True)):
-        guess = re.search(r"Guess (\d)", what)
         article: Tree = built_page(built, page).article if page else BeautifulSoup("<h1></h1>", "html.parser")
         figures = article.select(FIGURES)
         turn, turns = named[:i].count(page), named.count(page)  # rows that name one page share its figures
@@ -85,15 +88,16 @@ def session(built: Path, rows: list[Row], guesses: dict[str, Tree], notes: list[
                 "minutes": minutes,
                 "what": what,
                 "page": page,
-                "guess": guesses[guess[1]].decode_contents() if guess else "",
+                "guess": guesses.get(what.partition("Guess ")[2][:1], ""),
                 "question": article.h1.text,
                 "lead": "".join(lead.text for lead in article.select(".attn-lead")[:1]),
                 "figures": share[:MOST_FIGURES],
                 "last": page not in named[i + 1 :],
-                "begins": sum(int(before) for before, _, _ in rows[:i]),
+                "begins": begins,
                 "note": note,
             }
         )
+        begins += int(minutes)
     return slides
 
 

@@ -12,7 +12,6 @@ A page is named by its path below notebooks/ without suffix (`jain/04-1-correlat
 import re
 import tempfile
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import jupytext
@@ -21,7 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from attn_book.parameters import Declaration, declared, nearest
-from attn_build import TEMPLATES
+from attn_build import render
 from attn_build.plain import readable, values_of
 from attn_core.errors import AttnError, say
 from attn_lab.data.files import digest, replacing
@@ -42,25 +41,22 @@ def repository(root: str | Path | None = None) -> Path:
     raise AttnError(f"no folder notebooks/ in {clones[0]} or above; run this in a clone of the repository")
 
 
-def named(root: str | Path | None = None) -> dict[str, Path]:
-    """Name -> source of every page and draft, sorted."""
+def pages(root: str | Path | None = None, drafts: bool = False) -> dict[str, Path]:
+    """Name -> source of every page, sorted; names that start with _ (drafts) or . (checkpoints) are no pages."""
     folder = repository(root) / "notebooks"
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))}
+    every = {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))}
+    return {name: path for name, path in every.items() if drafts or not re.search(r"(^|/)[_.]", name)}
 
 
-def pages(root: str | Path | None = None) -> dict[str, Path]:
-    """Name -> source of every page; names that start with _ (drafts) or . (checkpoints) are no pages."""
-    return {name: path for name, path in named(root).items() if not re.search(r"(^|/)[_.]", name)}
-
-
-def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
-    """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
+def locate(page: str | Path, root: str | Path | None = None) -> str:
+    """A page's whole name, from that or the last part of it; a draft's, from its whole name."""
     name = str(page).replace("\\", "/")
-    every = named(root)
     listed = pages(root)
-    fits = [name] if name in every else [page for page in listed if page.rsplit("/", 1)[-1] == name]
+    fits = [page for page in listed if page.rsplit("/", 1)[-1] == name]
+    if name in pages(root, drafts=True):
+        return name
     if len(fits) == 1:
-        return fits[0], every[fits[0]]
+        return fits[0]
     raise AttnError(f"there is no page {name!r}{nearest(name, listed)} Known: {', '.join(listed) or 'none'}")
 
 
@@ -69,7 +65,8 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
 
 def read_source(page: str | Path, root: str | Path | None = None) -> NotebookNode:
     """A page as a notebook without outputs, from MyST Markdown."""
-    return jupytext.read(locate(page, root)[1], fmt={"extension": ".md", "format_name": "myst"})
+    path = pages(root, drafts=True)[locate(page, root)]
+    return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
 
 
 def codes(cells: list[NotebookNode], tag: str = "") -> list[NotebookNode]:
@@ -79,26 +76,25 @@ def codes(cells: list[NotebookNode], tag: str = "") -> list[NotebookNode]:
 
 def declaration(page: str | Path, root: str | Path | None = None) -> Declaration:
     """What a page declares."""
-    name = locate(page, root)[0]
+    name = locate(page, root)
     notebook = read_source(page, root)
     tagged = codes(notebook.cells, "parameters")
     if len(tagged) != 1:
         raise AttnError(f"page {name}: one code cell must be tagged `parameters` (literals only)")
     defaults = declared(tagged[0].source, name)
     front = notebook.metadata.get("attn", {})
-    declares = Declaration(name, defaults, dict(front.get("takes", {})), front.get("reads"))
-    return replace(declares, smoke=declares.check(front.get("smoke", {})))
+    return Declaration(name, defaults, dict(front.get("takes", {})), front.get("reads"), front.get("smoke", {}))
 
 
 def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:
     """A page as a notebook ready to run: kernel named, cells numbered, guard cell behind the parameters cell; papermill
     puts what it is given before the guard, so it is checked however the notebook is run."""
-    page_declares = declaration(page, root)
+    declares = declaration(page, root)
     notebook = read_source(page, root)
     notebook.metadata["kernelspec"] = KERNEL
 
-    arguments = [repr(value) for value in (page_declares.page, page_declares.takes, page_declares.reads)]
-    arguments += [f"{key}={value!r}" for key, value in page_declares.defaults.items()]
+    arguments = [*map(repr, (declares.page, declares.takes, declares.reads))]
+    arguments += [f"{key}={value!r}" for key, value in declares.defaults.items()]
     cells = notebook.cells
     first = cells.index(codes(cells)[0])
     at_parameters = cells.index(*codes(cells, "parameters"))
@@ -113,7 +109,7 @@ def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:
 
 def guard_cell(arguments: str) -> NotebookNode:
     """The generated cell that finds the packages and, with arguments, checks the parameters."""
-    code = TEMPLATES.get_template("guard.jinja").render(arguments=arguments)
+    code = render("guard.jinja", arguments=arguments)
     return new_code_cell(code, metadata={"tags": ["guard", "remove-cell"]})
 
 
@@ -124,15 +120,15 @@ def convert_all(folder: str | Path | None = None, root: str | Path | None = None
     """Write every page as .ipynb, beside its source or under `folder`; returns the files written. One that was edited
     stays, and one line says so."""
     here = repository(root)
-    base = Path(folder) if folder else here / "notebooks"
+    base = Path(folder or here / "notebooks")
     targets = {name: base / f"{name}.ipynb" for name in pages(root)}
     written = []
     for name, path in targets.items():
         if edited(path):
             say(f"{path} was edited and stays; move it away for a new one")
-            continue
-        notebook = readable(convert(name, root), here, path, targets.get, numbers_of(name, here))
-        written.append(write_notebook(notebook, path))
+        else:
+            notebook = readable(convert(name, root), here, path, targets.get, numbers_of(name, here))
+            written.append(write_notebook(notebook, path))
     return written
 
 

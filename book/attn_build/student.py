@@ -8,34 +8,29 @@ import nbformat
 from nbformat import NotebookNode
 
 from attn_book.exercises import answers_of
-from attn_build import TEMPLATES
-from attn_build.plain import Piece, glued, pieces, values_of, walk
+from attn_build import render, write
+from attn_build.plain import glued, pieces, values_of, walk
 
-FOR_TEACHERS_ALONE = shutil.ignore_patterns("attn_*", "answers.yml", "sessions.yml", "*-report*")
+FOR_TEACHERS = "attn-instructor"
+"""Class of what only teachers are to read."""
+
+NOT_FOR_STUDENTS = shutil.ignore_patterns("attn_*", "answers.yml", "sessions.yml", "*-report*")
 
 
 def student(notebook: NotebookNode, answers: dict) -> NotebookNode:
-    """An executed page without its solutions; its numbers are put in first, since solutions may have made some. In the
-    place of a solution stands how to ask `check`, where that knows the answer."""
+    """An executed page without its solutions; its numbers are put in, since solutions may have made some. In the place
+    of a solution stands how to ask `check`, where that knows the answer."""
     values = values_of(notebook)
-    ask = TEMPLATES.get_template("check.jinja")
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = glued(cell.source, values)
-    kept: dict[int, list[str]] = defaultdict(list)
-    for number, piece, within in walk(notebook.cells):
+    kept: dict[str, str] = defaultdict(str)
+    for cell, piece, within in walk(notebook.cells):
         if piece.name in ("solution", "solution-start") and piece.argument in answers:
-            kept[number].append(ask.render(label=piece.argument, give=answers[piece.argument]["give"]))
-        elif not (within or piece.name.startswith("solution") or for_teachers(piece)):
-            kept[number].append(piece.text)
-    for number, cell in enumerate(notebook.cells):
-        cell.source = "\n".join(kept[number]).strip()
+            kept[cell.id] += render("check.jinja", label=piece.argument, give=answers[piece.argument]["give"])
+        elif not (within or piece.name.startswith("solution") or FOR_TEACHERS in piece.text):
+            kept[cell.id] += piece.text
+    for cell in notebook.cells:
+        cell.source = glued(kept[cell.id], values).strip()
     notebook.cells = [cell for cell in notebook.cells if cell.source]
     return notebook
-
-
-def for_teachers(piece: Piece) -> bool:
-    return piece.name == "admonition" and "attn-instructor" in piece.text
 
 
 def write_student(root: Path) -> Path:
@@ -43,11 +38,11 @@ def write_student(root: Path) -> Path:
     target = root / "_build" / "student-source"
     answers = answers_of(root / "book")
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(root / "book", target / "book", ignore=FOR_TEACHERS_ALONE)
+    shutil.copytree(root / "book", target / "book", ignore=NOT_FOR_STUDENTS)
     shutil.copy(root / "_config.yml", target)
     for path in (target / "book").rglob("*.md"):
-        kept = [piece.text for piece in pieces(path.read_text(encoding="utf-8")) if not for_teachers(piece)]
-        path.write_text("\n".join(kept), encoding="utf-8")
+        kept = [piece.text for piece in pieces(path.read_text(encoding="utf-8")) if FOR_TEACHERS not in piece.text]
+        write(path, "".join(kept))
     for path in (target / "book").rglob("*.ipynb"):
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
     return target

@@ -2,19 +2,17 @@
 
 import json
 
+from attn_build import write
 from attn_build.running import execute
-from attn_build.sources import codes, convert, declaration, read_notebook, repository
-from attn_build.trained import NAME, PAGE
-from attn_lab.data.files import digest
+from attn_build.sources import codes, declaration, read_notebook, repository
+from attn_build.trained import NAME, PAGE, key
 
 
 def main() -> None:
-    root = repository()
-    values = declaration(PAGE, root).defaults
-    written = codes(read_notebook(execute(PAGE, root=root, force=True)).cells, "torch")
-    keys = [digest([cell.source, values]) for cell in codes(convert(PAGE, root).cells, "torch")]
-    kept = {key: cell.outputs for key, cell in zip(keys, written, strict=True)}
-    (root / "data" / NAME).write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    values = declaration(PAGE).defaults
+    written = codes(read_notebook(execute(PAGE, force=True)).cells, "torch")
+    kept = {key(cell, values): cell.outputs for cell in written}
+    write(repository() / "data" / NAME, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

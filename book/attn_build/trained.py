@@ -5,9 +5,8 @@
 
 import json
 
-from nbformat import NotebookNode, from_dict
+from nbformat import NotebookNode
 
-from attn_build.sources import codes
 from attn_lab.data.files import digest
 from attn_lab.runs import store
 
@@ -15,7 +14,11 @@ NAME = "examples/trained.json"
 PAGE = "extending"
 
 
-def stored(notebook: NotebookNode, values: dict) -> list[list[NotebookNode] | None]:
-    """Of each of these cells its outputs under the page's parameters; None where the cell or they are others."""
-    kept = json.load(store.read_data(NAME))
-    return [from_dict(kept.get(digest([cell.source, values]))) for cell in codes(notebook.cells, "torch")]
+def key(cell: NotebookNode, values: dict) -> str:
+    """Under which the outputs of such a cell at these parameters of the page are stored."""
+    return digest([cell.source, values])
+
+
+def stored() -> dict[str, list]:
+    """Key -> outputs."""
+    return json.load(store.read_data(NAME))
