@@ -19,14 +19,13 @@ BATCH = 32
 def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
     """Rows of documents, the shortest first, in batches."""
     order = np.argsort(lengths, kind="stable")
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    return np.split(order, range(size, len(order), size))
 
 
 def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
     """Numbers of the words (T, ...) of some documents as a batch (B, L, ...)."""
     texts = [
-        torch.tensor(values[traces.offsets[row] : traces.offsets[row + 1]]).float()
-        for row in rows
+        torch.tensor(values[slice(*traces.offsets[row : row + 2])]).float() for row in rows
     ]
     return pad_sequence(texts, batch_first=True, padding_value=fill)
 
@@ -86,7 +85,7 @@ def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
             weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
             excess = ((batch.p(weights) - batch.p(batch.attention)).abs() - 0.01).relu()
             loss = (500 * excess - divergence(weights, batch.attention)).sum()
-            loss = loss - divergence(weights[:, None], weights[None]).sum() / len(starts) ** 2
+            loss -= divergence(weights[:, None], weights).sum() / len(starts) ** 2
             adam.zero_grad()
             loss.backward()
             adam.step()
@@ -98,13 +97,12 @@ def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
 
 def divergence(a: Tensor, b: Tensor) -> Tensor:
     """Jensen-Shannon divergence along the last axis."""
-    log_mean = log((a + b) / 2)
-    return 0.5 * ((a * (log(a) - log_mean)).sum(-1) + (b * (log(b) - log_mean)).sum(-1))
+    return entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
 
 
-def log(weights: Tensor) -> Tensor:
-    """Logarithm of weights, finite where they are 0."""
-    return (weights.clamp(0, 1) + 1e-10).log()
+def entropy(weights: Tensor) -> Tensor:
+    """Of weights along the last axis, its slope finite where one is 0."""
+    return -(weights * (weights + 1e-10).log()).sum(-1)
 
 
 def removals(traces: Traces, ranks: np.ndarray) -> np.ndarray:
