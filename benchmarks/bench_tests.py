@@ -44,8 +44,8 @@ def write(*corpora: str) -> None:
             put("permuted.csv", statements_permuted(corpus), "corpus")
 
 
-def runs_of(corpus: str, vectors: str, encoder: str = "lstm") -> list[Run]:
-    return [Run(corpus, encoder, seed=seed, vectors=vectors) for seed in SEEDS[:HEADLINE_SEEDS]]
+def runs_of(corpus: str, encoder: str = "lstm") -> list[Run]:
+    return [Run(corpus, encoder, seed=seed) for seed in SEEDS[:HEADLINE_SEEDS]]
 
 
 def shared(runs: Iterable[Run]) -> list[Traces]:
@@ -56,8 +56,8 @@ def shared(runs: Iterable[Run]) -> list[Traces]:
 
 
 def areas(corpus: str) -> pd.DataFrame:
-    texts = shared(runs_of(corpus, "ppmi-300"))
-    alone = shared(runs_of(corpus, "ppmi-300", "average"))
+    texts = shared(runs_of(corpus))
+    alone = shared(runs_of(corpus, "average"))
     rows = []
     for definition, weigh in GOOD.items():
         named = {"corpus": corpus, "vectors": "ppmi-300", "definition": definition}

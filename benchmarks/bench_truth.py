@@ -263,25 +263,34 @@ def of_pieces(strength: float) -> Iterator[dict]:
     (necessary) or the embedding (guide), under a head's own weights and under those on the planted piece."""
     head = partial(made, NAME, {"strength": strength}, encoder="minilm", **FROZEN["minilm"])
     data = reduced(inputs_of(head(SEEDS[0]))[0], FEW)
-    texts = data.splits["train"], data.splits["test"]
-    planted = np.concatenate([is_planted(data, part) for part in texts])
-    ids = [text for part in texts for text in cls.texts_of(part)]
+    train, test = data.splits["train"], data.splits["test"]
+    planted = np.concatenate([is_planted(data, part) for part in (train, test)])
+    ids = [*cls.texts_of(train), *cls.texts_of(test)]
     offsets = np.cumsum([0, *(len(text) - 2 for text in ids)])
-    frozen = network(head(SEEDS[0])).encoder.frozen
-    read = dict(language.states(frozen, ids, [0, -1]))
+    minilm = network(head(SEEDS[0])).encoder.frozen
+    read = dict(language.states(minilm, ids, [0, -1]))
     by_text = [read[row][:, 1:-1] for row in range(len(ids))]
     first, last = np.concatenate(by_text, axis=1)  # (T, H) each
-    pools = {"guide": first, "necessary": last}
+
+    def scores_of_head(seed: int, **fields: int) -> np.ndarray:
+        model = network(head(seed, **fields))
+        return model.attention(torch.from_numpy(last) / model.encoder.scale).numpy()
+
+    def f1(states: np.ndarray, scores: np.ndarray) -> float:
+        means = totals(softmax(scores, offsets) * states.T, offsets).T
+        fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
+        return f1_score(test.labels, fitted.predict(means[len(train) :]))
+
+    on_word = mostly_on(planted, offsets)
     scores = {"own": [], "planted word": []}  # of each seed: good, permuted, untrained ones
     for seed in FIVE:
-        own, untrained = (scores_in(run, last) for run in (head(seed), head(seed, epochs=0)))
+        untrained = scores_of_head(seed, epochs=0)
         order = shuffled(offsets, seed)
-        for weights, good in zip(scores, (own, mostly_on(planted, offsets)), strict=True):
+        for weights, good in (("own", scores_of_head(seed)), ("planted word", on_word)):
             scores[weights].append((good, good[order], untrained))
-    for weights, test in product(scores, pools):
-        f1 = partial(f1_of, texts, offsets, pools[test])
-        good, *bad = np.array([[*map(f1, of_seed)] for of_seed in scores[weights]]).T
-        pairs = {test: [(good, one) for one in bad]}
+    for weights, (test_of, states) in product(scores, (("guide", first), ("necessary", last))):
+        good, *bad = np.array([[f1(states, one) for one in each] for each in scores[weights]]).T
+        pairs = {test_of: [(good, one) for one in bad]}
         yield from of_pairs(pairs, strength=strength, encoder="minilm", weights=weights)
 
 
@@ -290,24 +299,6 @@ def shuffled(offsets: np.ndarray, seed: int) -> np.ndarray:
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     key = np.random.default_rng(seed).random(len(owner))
     return np.lexsort((key, owner))
-
-
-def scores_in(run: Run, states: np.ndarray) -> np.ndarray:
-    """A head's scores (T,) of states of its layer."""
-    model = network(run)
-    return model.attention(torch.from_numpy(states) / model.encoder.scale).numpy()
-
-
-def f1_of(
-    texts: tuple[Documents, Documents],
-    offsets: np.ndarray,
-    states: np.ndarray,
-    scores: np.ndarray,
-) -> float:
-    train, test = texts
-    means = totals(softmax(scores, offsets) * states.T, offsets).T
-    fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
-    return f1_score(test.labels, fitted.predict(means[len(train) :]))
 
 
 def frozen() -> Iterator[dict]:
@@ -342,11 +333,12 @@ def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
     """The same of the texts that the archive keeps of all seeds."""
     if len(index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")) < 5:
         return []
-    tables = []
-    for traces in shared(runs_of(corpus, "ppmi-300", encoder)):
-        columns = controls.of_permuted(traces) | controls.of_adversaries(traces)
-        tables.append(single_state_agreement(traces).assign(**columns))
-    return tables
+    return [
+        single_state_agreement(traces).assign(
+            **controls.of_permuted(traces), **controls.of_adversaries(traces)
+        )
+        for traces in shared(runs_of(corpus, encoder))
+    ]
 
 
 # ---- lists of words --------------------------------------------------------------------------------------------------
@@ -366,7 +358,7 @@ def lists() -> Iterator[dict]:
             yield from of_words([table[rows] for table in tables], **named)
     for corpus, encoder in product(("sst", "agnews", "20news"), ("cnn", "transformer")):
         splits = inputs_of(Run(corpus))[0].splits
-        models = shared(runs_of(corpus, "ppmi-300", encoder))
+        models = shared(runs_of(corpus, encoder))
         if len(models[0]) < FEWEST:
             continue
         kept = splits["test"].take(np.isin(splits["test"].doc_ids, models[0].doc_id))
@@ -417,11 +409,10 @@ def explained(run: Run) -> pd.DataFrame:
     model = filled(lambda: cls.FirstState(MiniLM()), "[CLS] model", arrays)
     reader = cls.Reader(model, data.vocabulary, False)
     texts = cls.texts_of(kept)
-    lengths = kept.lengths - 2
-    offsets = np.append(0, lengths.cumsum())
+    offsets = kept.word_offsets
     p = reader.p(texts)
     shorter = [np.delete(text, place) for text in texts for place in range(1, len(text) - 1)]
-    deletion = np.abs(reader.p(shorter) - p.repeat(lengths))
+    deletion = np.abs(reader.p(shorter) - p.repeat(np.diff(offsets)))
 
     def looked(_: np.ndarray, ids: torch.Tensor) -> dict[str, torch.Tensor]:
         row = reader.open(ids).attention[-1][:, :, 0]

@@ -279,9 +279,7 @@ def searches(device: str, documents: Documents) -> Iterator[dict]:
         (" of 180 words", "one logit", speed.classifier("average"), long),
     )
     for of, name, model, read in ways:
-        machine = device if of else "cpu"
-        with patch.dict(os.environ, ATTN_DEVICE=machine):
-            traces = forward(doubled(model).to(compute_device()), read)
+        traces = forward(doubled(model), read)
         work = partial(search, traces, steps=SIZES.search_steps, progress=False)
         what = f"search, {len(read):,} texts{of}, {SIZES.search_steps} steps"
         jsd = None if of else partial(jsd_apart, traces)
