@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from sklearn.metrics import roc_auc_score
 
 from attn_core.experiments.single import permuted_weights
@@ -61,7 +62,7 @@ def carried(runs: list[Run]) -> list[dict]:
 
 
 def of_reader(
-    reader: list[Traces], lenders: dict[str, list[Traces]], rare: list[np.ndarray]
+    reader: list[Traces], lenders: dict[str, list[Traces]], rare: list[ndarray]
 ) -> dict[str, Arrays]:
     """Kind of weights -> `score` of a reader under these on the test texts, its threshold chosen on dev. Of dev and of
     test: the reader's traces, those of the models that lend their weights, the rarity of each word (T,)."""
@@ -79,10 +80,10 @@ def of_reader(
 
 
 def score(
-    dev: np.ndarray,
-    test: np.ndarray,
-    dev_label: np.ndarray,
-    label: np.ndarray,
+    dev: ndarray,
+    test: ndarray,
+    dev_label: ndarray,
+    label: ndarray,
 ) -> Arrays:
     """Of logits (K, D) under one kind of weights, means over K orders: accuracy (D,), of decisions at 0; tuned (D,),
     at the threshold that is most accurate on dev; auc."""
@@ -94,10 +95,10 @@ def score(
     }
 
 
-def best_threshold(logit: np.ndarray, label: np.ndarray) -> float:
+def best_threshold(logit: ndarray, label: ndarray) -> float:
     """The most accurate threshold between two neighbouring logits, or beside all of them; the middle one of several."""
-    order = np.sort(logit)
-    thresholds = np.concatenate([[order[0] - 1], (order[1:] + order[:-1]) / 2, [order[-1] + 1]])
+    order = np.sort([logit.min() - 2, *logit, logit.max() + 2])
+    thresholds = (order[1:] + order[:-1]) / 2
     right = ((logit > thresholds[:, None]) == label).mean(axis=1)
     best = np.flatnonzero(right == right.max())
     return float(thresholds[best[len(best) // 2]])

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from torch import nn
 
 from attn_core.documents import UNKNOWN, Documents
@@ -23,7 +24,8 @@ from attn_lab.more.compared import compared, erasure, importances, means
 from attn_lab.runs import index, store
 from attn_lab.runs.compute import inputs_of, model_of, weights_of
 from attn_lab.runs.families import LONGEST_SLOW
-from attn_lab.runs.run import Run, from_dict
+from attn_lab.runs.results import run_of
+from attn_lab.runs.run import Run
 from attn_lab.runs.sweep import read_grid
 from benchmarks.measured import DATA, put
 
@@ -38,7 +40,7 @@ ERASED_WORDS = 10_000
 """At most so many texts and words that are erased, since each takes 80 encodings."""
 
 
-def shortened(documents: Documents, left: np.ndarray) -> Documents:
+def shortened(documents: Documents, left: ndarray) -> Documents:
     """The documents with the words `left` (T,) alone, between their START and END."""
     stays = ~documents.inner
     stays[documents.inner] = left
@@ -46,14 +48,14 @@ def shortened(documents: Documents, left: np.ndarray) -> Documents:
     return replace(documents, ids=documents.ids[stays], offsets=offsets)
 
 
-def hidden(documents: Documents, left: np.ndarray) -> Documents:
+def hidden(documents: Documents, left: ndarray) -> Documents:
     """The documents with all words but `left` (T,) as the unknown word, as `interventions.masked` hides them."""
     ids = documents.ids.copy()
     ids[np.flatnonzero(documents.inner)[~left]] = UNKNOWN
     return replace(documents, ids=ids)
 
 
-def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> np.ndarray:
+def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> ndarray:
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
     owner = traces.owner
     copies = documents.take(owner)  # one a word
@@ -78,7 +80,7 @@ def erased(
     measures = importances(traces)
     measures["gradient_unsigned"] = np.abs(measures["gradient"])
 
-    def p_of(left: np.ndarray) -> np.ndarray:
+    def p_of(left: ndarray) -> ndarray:
         return forward(model, without(documents, left)).p
 
     return means(erasure(traces, measures, draws, p_of)).assign(level="word")
@@ -90,7 +92,7 @@ def network(run: Run) -> nn.Module:
     return model_of(run)
 
 
-def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, np.ndarray]:
+def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, ndarray]:
     """A run's model, trained where its weights are not cached; texts of several words of the corpus's fixed order, up
     to so many words together; and the rows of those whose words are erased. Of long texts in a transformer these alone
     are read."""
@@ -109,7 +111,7 @@ def at_both_levels(
     model: nn.Module,
     documents: Documents,
     traces: Traces,
-    rows: np.ndarray,
+    rows: ndarray,
     without: Callable = shortened,
 ) -> pd.DataFrame:
     """`compared` of all texts, and `erased` of those of some rows."""
@@ -135,8 +137,7 @@ def write(*corpora: str) -> None:
     asked = {"corpus": [*corpora], "attention": "tanh", "vectors": "ppmi-300"}
     for key in index.runs(**asked, divergence="any")["key"]:
         if store.has(store.cache_store(), key):
-            run = from_dict(store.read_record(store.cache_store(), key)["run"])
-            put("compared.csv.xz", of_run(run), "corpus", "encoder", "seed", digits=4)
+            put("compared.csv.xz", of_run(run_of(key)), "corpus", "encoder", "seed", digits=4)
 
 
 def masking_of(run: Run) -> pd.DataFrame:

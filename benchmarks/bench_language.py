@@ -82,14 +82,12 @@ def write(corpus: str, name: str = "smollm2") -> None:
     """Make the rows of a data set and a model anew; of SmolLM2 on SST with prompts."""
     train, test = (texts_of(corpus, split) for split in ("train", "test"))
     trained_on, tested_on = READ[corpus]
-    rows = [*of_heads(corpus, name, train[:trained_on], test[:tested_on])]
+    read = {"train": train[:trained_on], "test": test[:tested_on]}
+    rows = [*of_heads(corpus, name, **read)]
     if name == "smollm2":
-        splits = encode(corpus).splits
-        read = {
-            "train": splits["train"].take(train.index[:trained_on]),
-            "test": splits["test"].take(test.index[:tested_on]),
-        }
-        bag = bag_of_words(replace(encode(corpus), splits=splits | read))["regression"]
+        data = encode(corpus)
+        few = {split: data.splits[split].take(texts.index) for split, texts in read.items()}
+        bag = bag_of_words(replace(data, splits=data.splits | few))["regression"]
         rows.append({"kind": "bag", "at": -1, "measure": "accuracy", "value": bag})
         if corpus == "sst":
             short = test[test.n.between(*RANKED_WORDS)][:RANKED]

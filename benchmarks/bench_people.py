@@ -65,7 +65,7 @@ def frozen(name: str, texts: Documents) -> Iterator[Traces]:
     whole = pd.DataFrame({"label": texts.labels, "doc_id": texts.doc_ids, "text": read})
     whole["n"] = whole.text.str.split().map(len)
     starts = np.cumsum(whole.n) - whole.n
-    words = np.concatenate([owner + start for owner, start in zip(owners, starts, strict=True)])
+    words = np.concatenate([*map(np.add, owners, starts)])
     offsets = np.cumsum([0, *map(len, owners)])
     nothing = np.zeros((len(words), 1))
     train = texts_of("sst", "train", marked="test")[: READ["sst"][0]]

@@ -100,6 +100,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import torch
+from numpy import ndarray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
@@ -165,7 +166,7 @@ def label_words(strength: float = 1.0) -> Prepared:
     return Prepared(splits)
 
 
-def traced(run: Run) -> tuple[Traces, np.ndarray]:
+def traced(run: Run) -> tuple[Traces, ndarray]:
     """Traces of sentences of two words at least, and which of their words (T,) are planted."""
     traces = obtain(run, "auto", progress=False).traces
     data = inputs_of(run)[0]
@@ -177,12 +178,12 @@ def traced(run: Run) -> tuple[Traces, np.ndarray]:
     return traces, is_planted(data, test)
 
 
-def is_planted(data: Encoded, texts: Documents) -> np.ndarray:
+def is_planted(data: Encoded, texts: Documents) -> ndarray:
     """Which words (T,) are."""
     return np.isin(data.vocabulary, WORDS)[texts.ids[texts.inner]]
 
 
-def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
+def counted(traces: Traces, planted: ndarray) -> dict[str, ndarray]:
     """What is told of each sentence (D,)."""
     kinds = {
         "attention": traces.attention,
@@ -272,11 +273,11 @@ def of_pieces(strength: float) -> Iterator[dict]:
     by_text = [read[row][:, 1:-1] for row in range(len(ids))]
     first, last = np.concatenate(by_text, axis=1)  # (T, H) each
 
-    def scores_of_head(seed: int, **fields: int) -> np.ndarray:
+    def scores_of_head(seed: int, **fields: int) -> ndarray:
         model = network(head(seed, **fields))
         return model.attention(torch.from_numpy(last) / model.encoder.scale).numpy()
 
-    def f1(states: np.ndarray, scores: np.ndarray) -> float:
+    def f1(states: ndarray, scores: ndarray) -> float:
         means = totals(softmax(scores, offsets) * states.T, offsets).T
         fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
         return f1_score(test.labels, fitted.predict(means[len(train) :]))
@@ -294,7 +295,7 @@ def of_pieces(strength: float) -> Iterator[dict]:
         yield from of_pairs(pairs, strength=strength, encoder="minilm", weights=weights)
 
 
-def shuffled(offsets: np.ndarray, seed: int) -> np.ndarray:
+def shuffled(offsets: ndarray, seed: int) -> ndarray:
     """Places (T,) in a random order within each text."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     key = np.random.default_rng(seed).random(len(owner))
@@ -414,7 +415,7 @@ def explained(run: Run) -> pd.DataFrame:
     shorter = [np.delete(text, place) for text in texts for place in range(1, len(text) - 1)]
     deletion = np.abs(reader.p(shorter) - p.repeat(np.diff(offsets)))
 
-    def looked(_: np.ndarray, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+    def looked(_: ndarray, ids: torch.Tensor) -> dict[str, torch.Tensor]:
         row = reader.open(ids).attention[-1][:, :, 0]
         return {"attention": row.mean(1)[:, 1:-1].flatten()}
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from numpy import ndarray
 from scipy.stats import kendalltau
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -16,13 +17,13 @@ from attn_core.traces import Traces
 BATCH = 32
 
 
-def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
+def by_length(lengths: ndarray, size: int = BATCH) -> list[ndarray]:
     """Rows of documents, the shortest first, in batches."""
     order = np.argsort(lengths, kind="stable")
     return np.split(order, range(size, len(order), size))
 
 
-def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
+def padded(traces: Traces, rows: ndarray, values: ndarray, fill: float = 0.0) -> Tensor:
     """Numbers of the words (T, ...) of some documents as a batch (B, L, ...)."""
     texts = [
         torch.tensor(values[slice(*traces.offsets[row : row + 2])]).float() for row in rows
@@ -30,7 +31,7 @@ def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0
     return pad_sequence(texts, batch_first=True, padding_value=fill)
 
 
-def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def kendall(x: ndarray, y: ndarray, offsets: ndarray) -> ndarray:
     """SciPy's tau, text by text, (D,)."""
     return np.array(
         [kendalltau(x[start:stop], y[start:stop])[0] for start, stop in pairwise(offsets)]
@@ -40,7 +41,7 @@ def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 class Batch:
     """Some documents of traces: attention (B, L), contribution (B, L, K), mask (B, L), True on words."""
 
-    def __init__(self, traces: Traces, rows: np.ndarray) -> None:
+    def __init__(self, traces: Traces, rows: ndarray) -> None:
         self.attention = padded(traces, rows, traces.attention)
         self.contribution = padded(traces, rows, traces.contribution)
         self.mask = padded(traces, rows, np.ones(len(traces.score))) > 0
@@ -55,7 +56,7 @@ class Batch:
         return ((attention[..., None] * self.contribution).sum(1) + self.bias).argmax(-1)
 
 
-def permutation(traces: Traces, count: int = 100) -> np.ndarray:
+def permutation(traces: Traces, count: int = 100) -> ndarray:
     """Median change of p under shuffled attention, (D,), one shuffle of a batch after the other; one logit."""
     median_change = np.empty(len(traces))
     for rows in by_length(traces.lengths):
@@ -72,7 +73,7 @@ def permutation(traces: Traces, count: int = 100) -> np.ndarray:
     return median_change
 
 
-def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
+def search(traces: Traces, starts: ndarray, steps: int = 500) -> ndarray:
     """`experiments.search.search` from the log-weights (k, T), a batch at a time under automatic differentiation."""
     adversaries = np.empty_like(starts)
     for rows in by_length(traces.lengths):
@@ -105,7 +106,7 @@ def entropy(weights: Tensor) -> Tensor:
     return -(weights * (weights + 1e-10).log()).sum(-1)
 
 
-def removals(traces: Traces, ranks: np.ndarray) -> np.ndarray:
+def removals(traces: Traces, ranks: ndarray) -> ndarray:
     """How many items are erased until the decision changes, (R, D), -1 where it never does: for each of R orders of
     removal (R, D, n), 0 first, one forward pass of the decoder after each item taken from a batch. All texts have n."""
     removed = np.full(ranks.shape[:2], -1)
