@@ -59,9 +59,8 @@ def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> ndarr
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
     owner = traces.owner
     copies = documents.take(owner)  # one a word
-    position = np.arange(len(owner)) - traces.offsets[owner]  # in its text
     ids = copies.ids.copy()
-    ids[copies.offsets[:-1] + 1 + position] = UNKNOWN
+    ids[copies.offsets[:-1] + 1 + np.arange(len(owner)) - traces.offsets[owner]] = UNKNOWN
     return forward(model, replace(copies, ids=ids)).p - traces.p[owner]
 
 
@@ -80,10 +79,10 @@ def erased(
     measures = importances(traces)
     measures["gradient_unsigned"] = np.abs(measures["gradient"])
 
-    def p_of(left: ndarray) -> ndarray:
-        return forward(model, without(documents, left)).p
-
-    return means(erasure(traces, measures, draws, p_of)).assign(level="word")
+    numbers = erasure(
+        traces, measures, draws, lambda left: forward(model, without(documents, left)).p
+    )
+    return means(numbers).assign(level="word")
 
 
 def network(run: Run) -> nn.Module:
@@ -146,13 +145,11 @@ def masking_of(run: Run) -> pd.DataFrame:
     model, documents, rows = texts_read(run, MASKING_WORDS)
     removed = trace(model, documents, progress=False)
     change = each_hidden(model, documents, removed).astype(np.float32)
-    ways = {
-        "removed": (removed, shortened),
-        "hidden": (replace(removed, leave_one_out=change), hidden),
-    }
+    masked = replace(removed, leave_one_out=change)
+    ways = (("removed", removed, shortened), ("hidden", masked, hidden))
     tables = [
         at_both_levels(model, documents, traces, rows, without).assign(erasing=erasing)
-        for erasing, (traces, without) in ways.items()
+        for erasing, traces, without in ways
     ]
     scores = classification(removed.label, removed.outputs)
     of_model = pd.DataFrame(scores.items(), columns=["statistic", "value"])

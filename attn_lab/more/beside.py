@@ -76,8 +76,7 @@ def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
 
     removed = np.arange(len(order) + 1)
     left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves
-    attentions = [attending_only(document, items) for items in left]
-    logits = np.concatenate([document.logits_under(attention) for attention in attentions])
+    logits = np.concatenate([document.logits_under(attending_only(document, items)) for items in left])
     return pd.DataFrame(
         {
             "position": np.append(-1, order),
