@@ -138,8 +138,10 @@ def of_heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) ->
                 "text": traces.owner,
                 "attention": traces.attention,
                 "contribution": traces.contribution[:, 0],
+                "bias": traces.bias[0],
+                "corpus": corpus,
             }
-            table = pd.DataFrame(shown).assign(bias=traces.bias[0], corpus=corpus)
+            table = pd.DataFrame(shown)
             put("language_states.csv.xz", table[table.text < SHOWN], "corpus", digits=4)
             if corpus == "sst":
                 matrix = quantise(head.pop("attention.project.weight"))

@@ -78,21 +78,19 @@ def search(traces: Traces, starts: ndarray, steps: int = 500) -> ndarray:
     adversaries = np.empty_like(starts)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
-        free = torch.stack(
-            [padded(traces, rows, start) for start in starts]
-        ).requires_grad_()  # (k, B, L)
+        logs = [padded(traces, rows, start, -torch.inf) for start in starts]
+        free = torch.stack(logs).requires_grad_()  # (k, B, L)
         adam = torch.optim.Adam([free], lr=0.01, amsgrad=True)
         for _ in range(steps):
-            weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
+            weights = free.softmax(-1)
             excess = ((batch.p(weights) - batch.p(batch.attention)).abs() - 0.01).relu()
             loss = (500 * excess - divergence(weights, batch.attention)).sum()
             loss -= divergence(weights[:, None], weights).sum() / len(starts) ** 2
             adam.zero_grad()
             loss.backward()
             adam.step()
-        weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
         tokens = [np.arange(*traces.offsets[row : row + 2]) for row in rows]
-        adversaries[:, np.concatenate(tokens)] = weights.detach()[:, batch.mask]
+        adversaries[:, np.concatenate(tokens)] = free.detach().softmax(-1)[:, batch.mask]
     return adversaries
 
 
