@@ -110,6 +110,11 @@ def shortened(texts: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(text=texts.text.map(language.without_each)).explode("text")
 
 
+def end_to_end(places: Sequence[ndarray], counts: pd.Series) -> ndarray:
+    """Places of words in each text as places in all texts, of so many words each."""
+    return np.concatenate([*map(np.add, places, np.cumsum(counts) - counts)])
+
+
 def rows_of(kind: str, at: int, numbers: Mapping[str, ndarray]) -> Iterator[dict]:
     """A row for each 'measure parameter' of numbers (S, D) of seeds or prompts and of texts; texts without a number are
     left out."""
@@ -185,9 +190,7 @@ def heads(
     documents = of_lists(lists, texts.label.to_numpy(), texts.doc_id.to_numpy())
     ends = np.cumsum([len(train), len(test)])
     learned, tested, without = map(documents.take, np.split(texts.index, ends))
-    starts = np.cumsum(whole.n) - whole.n
-    words = [owners[row][of_word[row]] for row in len(train) + rows]
-    word = np.concatenate([*map(np.add, words, starts)])
+    word = end_to_end([owners[row][of_word[row]] for row in len(train) + rows], whole.n)
     for depth, level in zip(depths, table, strict=True):
         sample = level[1 : first[SCALING]]
         shift = sample.mean(axis=0)

@@ -44,10 +44,10 @@ def make_readings() -> None:
     table = every_word()
     sentences = {}
     for text in SENTENCES:
-        words = sentence.sentence_traces(text)[0]
+        lstm = traced(text)
         by_encoder = {
-            "lstm": traced(text),
-            "average": look(words, table),
+            "lstm": lstm,
+            "average": look(lstm["w"], table),
             "minilm": traced(text, PIECES),
         }
         sentences[text] = {
