@@ -29,11 +29,13 @@ class Tie(Penalty):
     def __init__(self, encoder: Encoder, strength: float) -> None:
         self.strength = strength
         self.embedding = encoder.embedding
-        self.map = nn.Linear(self.embedding.embedding_dim, encoder.width).to(self.embedding.weight.device)
+        self.map = nn.Linear(self.embedding.embedding_dim, encoder.width)
+        self.map.to(self.embedding.weight.device)
         self.parameters = list(self.map.parameters())
 
     def __call__(self, ids: Tensor, h: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
-        return self.strength * len(ids) * self.distance(self.embedding(ids), h, mask)
+        distance = self.distance(self.embedding(ids), h, mask)
+        return self.strength * len(ids) * distance
 
     def distance(self, e: Tensor, h: Tensor, mask: Tensor) -> Tensor:
         """Mean squared distance of states h (B, L, H) from their mapped words e (B, L, E)."""

@@ -46,8 +46,12 @@ def marks_of(doc_ids: ndarray) -> tuple[ndarray, ndarray]:
     table = marks().set_index("doc_id")
     marked = []
     for doc_id, words in zip(doc_ids, raw_words(doc_ids), strict=True):
-        places = table.loc[doc_id, "marked"].str.split()
-        marked.append([np.isin(owners(words), np.array(person, int)) for person in places])
+        owner = owners(words)
+        by_person = []
+        for line in table.loc[doc_id, "marked"]:
+            places = np.array(line.split(), int)
+            by_person.append(np.isin(owner, places))
+        marked.append(by_person)
     groups = table["person"].groupby(level=0).first() // 6
     return np.concatenate(marked, axis=1), groups[doc_ids].to_numpy()
 
