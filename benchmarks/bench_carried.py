@@ -62,7 +62,9 @@ def carried(runs: list[Run]) -> list[dict]:
 
 
 def of_reader(
-    reader: list[Traces], lenders: dict[str, list[Traces]], rare: list[ndarray]
+    reader: list[Traces],
+    lenders: dict[str, list[Traces]],
+    rare: list[ndarray],
 ) -> dict[str, Arrays]:
     """Kind of weights -> `score` of a reader under these on the test texts, its threshold chosen on dev. Of dev and of
     test: the reader's traces, those of the models that lend their weights, the rarity of each word (T,)."""

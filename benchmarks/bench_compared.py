@@ -80,7 +80,10 @@ def erased(
     measures["gradient_unsigned"] = np.abs(measures["gradient"])
 
     numbers = erasure(
-        traces, measures, draws, lambda left: forward(model, without(documents, left)).p
+        traces,
+        measures,
+        draws,
+        lambda left: forward(model, without(documents, left)).p,
     )
     return means(numbers).assign(level="word")
 

@@ -224,14 +224,24 @@ def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
     for weights, good in {"own": own, "planted word": on_word}.items():
         named["weights"] = weights
         for name in tests:
-            yield from told(good, own, TESTS[name], **named, measure=name)
+            yield from told(
+                good,
+                own,
+                TESTS[name],
+                **named,
+                measure=name,
+            )
         if encoder != "average":
             yield from stable(good, **named)
 
 
 def of_uniform(strength: float) -> dict:
     """What the BiLSTM's F1 loses where it is trained with uniform weights."""
-    named = {"strength": strength, "encoder": "lstm", "weights": "uniform"}
+    named = {
+        "strength": strength,
+        "encoder": "lstm",
+        "weights": "uniform",
+    }
     f1 = partial(scores_of, partial(made, NAME, {"strength": strength}, encoder="lstm"))
     lost = f1() - f1(attention="uniform")
     return mean_of(lost, **named, measure="F1", statistic="lost")
@@ -249,7 +259,12 @@ def of_scores(strength: float) -> Iterator[dict]:
         "guide": [(own, by_reader(guide=kind) - flat) for kind in BAD],
         "hard to move": [prices(run)],
     }
-    yield from of_pairs(pairs, strength=strength, encoder="average", weights="planted word")
+    yield from of_pairs(
+        pairs,
+        strength=strength,
+        encoder="average",
+        weights="planted word",
+    )
 
 
 def of_pairs(pairs: dict[str, list], **named) -> Iterator[dict]:
@@ -292,7 +307,12 @@ def of_pieces(strength: float) -> Iterator[dict]:
     for weights, (test_of, states) in product(scores, (("guide", first), ("necessary", last))):
         good, *bad = np.array([[f1(states, one) for one in each] for each in scores[weights]]).T
         pairs = {test_of: [(good, one) for one in bad]}
-        yield from of_pairs(pairs, strength=strength, encoder="minilm", weights=weights)
+        yield from of_pairs(
+            pairs,
+            strength=strength,
+            encoder="minilm",
+            weights=weights,
+        )
 
 
 def shuffled(offsets: ndarray, seed: int) -> ndarray:
@@ -321,7 +341,11 @@ def strata() -> Iterator[dict]:
         agreement = np.mean([table["single_state_agreement"] for table in tables], axis=0)
         stratum = pd.cut(agreement.round(9), EDGES, right=False, labels=False)
         for test in ("shuffle", "uniform", "erasure", "adversary"):
-            named = {"corpus": corpus, "encoder": encoder, "test": test}
+            named = {
+                "corpus": corpus,
+                "encoder": encoder,
+                "test": test,
+            }
             values = np.array([table[f"{test}_own_wins"] for table in tables])
             for one in np.unique(stratum):
                 here = values[:, stratum == one]
@@ -355,7 +379,11 @@ def lists() -> Iterator[dict]:
         tables = tables_of("sst", encoder, "documents")
         has = tables[0].index.isin(negated)
         for texts, rows in (("negation", has), ("no negation", ~has)):
-            named = {"corpus": "sst", "encoder": encoder, "texts": texts}
+            named = {
+                "corpus": "sst",
+                "encoder": encoder,
+                "texts": texts,
+            }
             yield from of_words([table[rows] for table in tables], **named)
     for corpus, encoder in product(("sst", "agnews", "20news"), ("cnn", "transformer")):
         splits = inputs_of(Run(corpus))[0].splits

@@ -31,7 +31,12 @@ def mean_of(values: ArrayLike, **named) -> dict:
     interval = crossed_interval if np.ndim(values) == 2 else seed_interval
     low, high = interval(values)
     sizes = dict(zip(("n_seeds", "documents"), np.shape(values), strict=False))
-    return named | {"value": np.nanmean(values), "low": low, "high": high} | sizes
+    row = {
+        "value": np.nanmean(values),
+        "low": low,
+        "high": high,
+    }
+    return named | row | sizes
 
 
 def stamped(table: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,8 @@ def wanted() -> list[tuple[str, Run]]:
         for (kind, attention), encoder, seed in product(kinds, ("lstm", "average"), SEEDS[:5])
     ]
     _, first = models[0]
-    return [*models, ("adversary", replace(first, base=first, divergence=2e-3, epochs=40))]
+    adversary = replace(first, base=first, divergence=2e-3, epochs=40)
+    return [*models, ("adversary", adversary)]
 
 
 def make_strips() -> None:
