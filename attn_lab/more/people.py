@@ -75,9 +75,8 @@ def plausible(values: ndarray, marked: ndarray, offsets: ndarray) -> pd.DataFram
         Kendall's with the share of the five.
     """
     agreements = []
-    shares = (marked.sum(axis=0) - marked) / (len(marked) - 1)  # (6, T) of the five others
-    rankings = np.broadcast_to(values, marked.shape).astype(float)
-    for ranking, share in zip(rankings, shares, strict=True):
+    for left_out, ranking in enumerate(np.broadcast_to(values, marked.shape).astype(float)):
+        share = np.delete(marked, left_out, axis=0).mean(axis=0)
         wanted = share >= MOST
         first = totals(included(ranking, offsets, 1) * wanted, offsets)
         first[totals(wanted, offsets) == 0] = np.nan
