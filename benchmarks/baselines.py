@@ -2,20 +2,18 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
-from attn_core.documents import SPECIALS, Documents, Encoded
+from attn_core.documents import SPECIALS, Encoded
 from attn_lab.data import encode
+from attn_lab.runs.controls import word_counts
 from benchmarks.measured import put
+
+SPLITS = ("train", "dev", "test")
 
 STRENGTHS = (1.0, 4.0, 16.0)
 """Inverse penalties C that are tried; the development set chooses."""
-
-
-def texts(documents: Documents) -> list[np.ndarray]:
-    """The ids of each document."""
-    return np.split(documents.ids, documents.offsets[1:-1])
 
 
 def bag_of_words(data: Encoded) -> dict:
@@ -25,17 +23,14 @@ def bag_of_words(data: Encoded) -> dict:
     accuracy on dev is kept (the strongest of equals). Of pairs the bags hold the question or hypothesis alone, so that
     the regression never reads the text that attention is over. data: fingerprint of the corpus.
     """
-    columns = {
-        word: word - len(SPECIALS) for word in range(len(SPECIALS), len(data.vocabulary))
-    }
-    weigh = TfidfVectorizer(
-        analyzer=lambda ids: ids, vocabulary=columns, lowercase=False, sublinear_tf=True
-    )
     splits = data.splits
     if splits["train"].query_ids is not None:
         splits = {name: documents.queries for name, documents in splits.items()}
-    train = weigh.fit_transform(texts(splits["train"]))
-    dev, test = (weigh.transform(texts(splits[name])) for name in ("dev", "test"))
+    counts = [
+        word_counts(splits[name], len(data.vocabulary))[:, len(SPECIALS) :] for name in SPLITS
+    ]
+    weigh = TfidfTransformer(sublinear_tf=True).fit(counts[0])
+    train, dev, test = map(weigh.transform, counts)
     models = [
         LogisticRegression(C=strength, max_iter=300).fit(train, splits["train"].labels)
         for strength in STRENGTHS  # the strongest penalty first
@@ -48,7 +43,7 @@ def bag_of_words(data: Encoded) -> dict:
         "regression": float(best.score(test, labels)),
         "strength": best.C,
         "words": train.shape[1],
-        **{f"n_{name}": len(splits[name]) for name in ("train", "dev", "test")},
+        **{f"n_{name}": len(splits[name]) for name in SPLITS},
         "data": data.fingerprint[:12],
     }
 

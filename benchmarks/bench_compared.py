@@ -11,19 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from torch import nn
 
 from attn_core.documents import UNKNOWN, Documents
 from attn_core.experiments import draws as random
 from attn_core.measures import classification
-from attn_core.traces import Traces
+from attn_core.traces import Traces, totals
 from attn_core.tracing import forward, trace
 from attn_lab.data.order import fixed_order
 from attn_lab.more.compared import compared, erasure, importances, means
 from attn_lab.runs import index, store
-from attn_lab.runs.compute import inputs_of, weights_of
-from attn_lab.runs.families import LONGEST_SLOW, trained_model
-from attn_lab.runs.run import Run, from_dict
+from attn_lab.runs.compute import inputs_of, model_of, weights_of
+from attn_lab.runs.families import LONGEST_SLOW
+from attn_lab.runs.results import run_of
+from attn_lab.runs.run import Run
 from attn_lab.runs.sweep import read_grid
 from benchmarks.measured import DATA, put
 
@@ -38,34 +40,28 @@ ERASED_WORDS = 10_000
 """At most so many texts and words that are erased, since each takes 80 encodings."""
 
 
-def staying(documents: Documents, left: np.ndarray) -> np.ndarray:
-    """Which ids are START, END or words `left` (T,)."""
-    stays = np.ones(len(documents.ids), bool)
-    stays[documents.inner] = left
-    return stays
-
-
-def shortened(documents: Documents, left: np.ndarray) -> Documents:
+def shortened(documents: Documents, left: ndarray) -> Documents:
     """The documents with the words `left` (T,) alone, between their START and END."""
-    stays = staying(documents, left)
-    lengths = np.add.reduceat(stays, documents.offsets[:-1])
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Documents(documents.ids[stays], offsets, documents.labels, documents.doc_ids)
+    stays = ~documents.inner
+    stays[documents.inner] = left
+    offsets = np.cumsum([0, *totals(stays, documents.offsets)])
+    return replace(documents, ids=documents.ids[stays], offsets=offsets)
 
 
-def hidden(documents: Documents, left: np.ndarray) -> Documents:
+def hidden(documents: Documents, left: ndarray) -> Documents:
     """The documents with all words but `left` (T,) as the unknown word, as `interventions.masked` hides them."""
-    ids = np.where(staying(documents, left), documents.ids, np.int32(UNKNOWN))
+    ids = documents.ids.copy()
+    ids[np.flatnonzero(documents.inner)[~left]] = UNKNOWN
     return replace(documents, ids=ids)
 
 
-def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> np.ndarray:
+def each_hidden(model: nn.Module, documents: Documents, traces: Traces) -> ndarray:
     """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
-    copies = documents.take(traces.owner)  # one a word
-    position = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # in its text
-    left = np.ones(copies.word_offsets[-1], bool)
-    left[copies.word_offsets[:-1] + position] = False
-    return forward(model, hidden(copies, left)).p - traces.p[traces.owner]
+    owner = traces.owner
+    copies = documents.take(owner)  # one a word
+    ids = copies.ids.copy()
+    ids[copies.offsets[:-1] + 1 + np.arange(len(owner)) - traces.offsets[owner]] = UNKNOWN
+    return forward(model, replace(copies, ids=ids)).p - traces.p[owner]
 
 
 def erased(
@@ -83,32 +79,41 @@ def erased(
     measures = importances(traces)
     measures["gradient_unsigned"] = np.abs(measures["gradient"])
 
-    def p_of(left: np.ndarray) -> np.ndarray:
-        return forward(model, without(documents, left)).p
+    numbers = erasure(
+        traces,
+        measures,
+        draws,
+        lambda left: forward(model, without(documents, left)).p,
+    )
+    return means(numbers).assign(level="word")
 
-    return means(erasure(traces, measures, draws, p_of)).assign(level="word")
+
+def network(run: Run) -> nn.Module:
+    """A run's model, trained where its weights are not cached."""
+    weights_of(run)
+    return model_of(run)
 
 
-def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, np.ndarray]:
+def texts_read(run: Run, words: int) -> tuple[nn.Module, Documents, ndarray]:
     """A run's model, trained where its weights are not cached; texts of several words of the corpus's fixed order, up
     to so many words together; and the rows of those whose words are erased. Of long texts in a transformer these alone
     are read."""
     test = inputs_of(run)[0].splits["test"]
     order = fixed_order(test.doc_ids, run.corpus)
     lengths = test.lengths[order] - 2
-    order = order[(lengths > 1) & (np.cumsum(lengths) <= words)]
-    within = np.cumsum(test.lengths[order] - 2) <= ERASED_WORDS
-    rows = np.flatnonzero(within)[:ERASED_TEXTS]
+    read = (lengths > 1) & (np.cumsum(lengths) <= words)
+    rows = np.flatnonzero(np.cumsum(lengths[read]) <= ERASED_WORDS)[:ERASED_TEXTS]
+    order = order[read]
     if run.encoder == "transformer" and test.lengths.mean() > LONGEST_SLOW:
         order = order[rows]
-    return trained_model(run, weights_of(run)), test.take(order), rows
+    return network(run), test.take(order), rows
 
 
 def at_both_levels(
     model: nn.Module,
     documents: Documents,
     traces: Traces,
-    rows: np.ndarray,
+    rows: ndarray,
     without: Callable = shortened,
 ) -> pd.DataFrame:
     """`compared` of all texts, and `erased` of those of some rows."""
@@ -134,8 +139,7 @@ def write(*corpora: str) -> None:
     asked = {"corpus": [*corpora], "attention": "tanh", "vectors": "ppmi-300"}
     for key in index.runs(**asked, divergence="any")["key"]:
         if store.has(store.cache_store(), key):
-            run = from_dict(store.read_record(store.cache_store(), key)["run"])
-            put("compared.csv.xz", of_run(run), "corpus", "encoder", "seed", digits=4)
+            put("compared.csv.xz", of_run(run_of(key)), "corpus", "encoder", "seed", digits=4)
 
 
 def masking_of(run: Run) -> pd.DataFrame:
@@ -144,18 +148,16 @@ def masking_of(run: Run) -> pd.DataFrame:
     model, documents, rows = texts_read(run, MASKING_WORDS)
     removed = trace(model, documents, progress=False)
     change = each_hidden(model, documents, removed).astype(np.float32)
-    ways = {
-        "removed": (removed, shortened),
-        "hidden": (replace(removed, leave_one_out=change), hidden),
-    }
+    masked = replace(removed, leave_one_out=change)
+    ways = (("removed", removed, shortened), ("hidden", masked, hidden))
     tables = [
         at_both_levels(model, documents, traces, rows, without).assign(erasing=erasing)
-        for erasing, (traces, without) in ways.items()
+        for erasing, traces, without in ways
     ]
-    scores = pd.Series(classification(removed.label, removed.outputs)).rename_axis("statistic")
-    scores = scores.reset_index(name="value").assign(measure="model", level="text", erasing="")
-    table = pd.concat([*tables, scores.assign(other="")], ignore_index=True)
-    table = table[table["other"].isin(["", "deletion"])]
+    scores = classification(removed.label, removed.outputs)
+    of_model = pd.DataFrame(scores.items(), columns=["statistic", "value"])
+    of_model = of_model.assign(measure="model", level="text", erasing="", other="")
+    table = pd.concat([*tables, of_model], ignore_index=True).query("other in ['', 'deletion']")
     about = {"corpus": run.corpus, "encoder": run.encoder, "seed": run.seed, "mask": run.mask}
     return table.assign(**about, texts=len(documents))
 

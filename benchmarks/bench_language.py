@@ -82,14 +82,12 @@ def write(corpus: str, name: str = "smollm2") -> None:
     """Make the rows of a data set and a model anew; of SmolLM2 on SST with prompts."""
     train, test = (texts_of(corpus, split) for split in ("train", "test"))
     trained_on, tested_on = READ[corpus]
-    rows = [*of_heads(corpus, name, train[:trained_on], test[:tested_on])]
+    read = {"train": train[:trained_on], "test": test[:tested_on]}
+    rows = [*of_heads(corpus, name, **read)]
     if name == "smollm2":
-        splits = encode(corpus).splits
-        read = {
-            "train": splits["train"].take(train.index[:trained_on]),
-            "test": splits["test"].take(test.index[:tested_on]),
-        }
-        bag = bag_of_words(replace(encode(corpus), splits=splits | read))["regression"]
+        data = encode(corpus)
+        few = {split: data.splits[split].take(texts.index) for split, texts in read.items()}
+        bag = bag_of_words(replace(data, splits=data.splits | few))["regression"]
         rows.append({"kind": "bag", "at": -1, "measure": "accuracy", "value": bag})
         if corpus == "sst":
             short = test[test.n.between(*RANKED_WORDS)][:RANKED]
@@ -112,6 +110,11 @@ def shortened(texts: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(text=texts.text.map(language.without_each)).explode("text")
 
 
+def end_to_end(places: Sequence[ndarray], counts: pd.Series) -> ndarray:
+    """Places of words in each text as places in all texts, of so many words each."""
+    return np.concatenate([*map(np.add, places, np.cumsum(counts) - counts)])
+
+
 def rows_of(kind: str, at: int, numbers: Mapping[str, ndarray]) -> Iterator[dict]:
     """A row for each 'measure parameter' of numbers (S, D) of seeds or prompts and of texts; texts without a number are
     left out."""
@@ -128,28 +131,30 @@ def rows_of(kind: str, at: int, numbers: Mapping[str, ndarray]) -> Iterator[dict
 def of_heads(corpus: str, name: str, train: pd.DataFrame, test: pd.DataFrame) -> Iterator[dict]:
     """Rows of the papers' attention over the states of each depth."""
     rows = np.flatnonzero(test.n.between(*DELETED_WORDS[corpus]))[:DELETED]
-    n = test.n.iloc[rows]
+    n = test.n.iloc[rows].to_numpy()
     depths = language.depths(name)
-    tables = {depth: {} for depth in depths}
+    tables = defaultdict(list)
     for depth, seed, head, traces, *words in heads(name, depths, train, test, rows):
         top1, tau = agreement(*words, np.cumsum([0, *n]))
-        deletion = {"top1": top1, "top1 chance": 1 / n.to_numpy(), "tau": tau}
-        tables[depth][seed] = measures(traces).join(pd.DataFrame(deletion, rows))
+        deletion = {"top1": top1, "top1 chance": 1 / n, "tau": tau}
+        tables[depth].append(measures(traces).join(pd.DataFrame(deletion, rows)))
         if (name, depth, seed) == ("smollm2", depths[-1], SEEDS[0]):
             shown = {
                 "text": traces.owner,
                 "attention": traces.attention,
                 "contribution": traces.contribution[:, 0],
+                "bias": traces.bias[0],
+                "corpus": corpus,
             }
-            table = pd.DataFrame(shown).assign(bias=traces.bias[0], corpus=corpus)
+            table = pd.DataFrame(shown)
             put("language_states.csv.xz", table[table.text < SHOWN], "corpus", digits=4)
             if corpus == "sst":
                 matrix = quantise(head.pop("attention.project.weight"))
                 head |= {"project:q": matrix.values, "project:s": matrix.scale}
                 np.savez_compressed(DATA / "measured" / "language_head.npz", **head)
     for depth, by_seed in tables.items():
-        table = pd.concat(by_seed)
-        yield from rows_of("head", depth, {name: table[name].unstack() for name in table})
+        numbers = {name: [table[name] for table in by_seed] for name in by_seed[0]}
+        yield from rows_of("head", depth, numbers)
 
 
 def heads(
@@ -172,8 +177,7 @@ def heads(
     """
     model, tokenizer = language.loaded(name)
     whole = test.iloc[rows]
-    parts = [train, test, shortened(whole)]
-    texts = pd.concat(parts, ignore_index=True)
+    texts = pd.concat([train, test, shortened(whole)], ignore_index=True)
     ids, owners = zip(*[language.laid_out(tokenizer, text) for text in texts.text], strict=True)
     of_word = [owner >= 0 for owner in owners]
     first = np.cumsum([1, *map(sum, of_word)])
@@ -184,15 +188,9 @@ def heads(
 
     lists = [np.arange(*ends) for ends in pairwise(first)]
     documents = of_lists(lists, texts.label.to_numpy(), texts.doc_id.to_numpy())
-    learned, tested, without = (
-        documents.take(part)
-        for part in np.split(texts.index, np.cumsum([*map(len, parts)])[:2])
-    )
-    words = [owners[len(train) + row] for row in rows]
-    starts = np.cumsum(whole.n) - whole.n
-    word = np.concatenate(
-        [owner[owner >= 0] + start for owner, start in zip(words, starts, strict=True)]
-    )
+    ends = np.cumsum([len(train), len(test)])
+    learned, tested, without = map(documents.take, np.split(texts.index, ends))
+    word = end_to_end([owners[row][of_word[row]] for row in len(train) + rows], whole.n)
     for depth, level in zip(depths, table, strict=True):
         sample = level[1 : first[SCALING]]
         shift = sample.mean(axis=0)
@@ -223,9 +221,8 @@ def measures(traces: Traces) -> pd.DataFrame:
     owner = traces.owner
     agrees = pd.Series(each_alone(traces)[0] == traces.predicted[owner])
     position = np.arange(len(owner)) - traces.offsets[owner]
-    tenths = (
-        agrees.groupby([owner, 1 + position * 10 // traces.lengths[owner]]).mean().unstack()
-    )
+    tenth = 1 + position * 10 // traces.lengths[owner]
+    tenths = agrees.groupby([owner, tenth]).mean().unstack()
     tenths = tenths[traces.lengths >= 10]  # so each tenth is of the same texts
     tests = joined(single_state_agreement(traces), permutation(traces), exact(traces, 0.01))
     names = [
@@ -280,10 +277,8 @@ def rankings(train: pd.DataFrame, texts: pd.DataFrame) -> dict[str, list[ndarray
             numbers[f"top1_lead {name}"].append(beside["attention_x_gradient"][0] - top1)
         lead = beside["attention"][0] - beside["lexicon"][0]
         numbers["top1_lead_of_attention lexicon"].append(lead)
-        between = []
-        for again in changes:
-            if again is not change:
-                between.append(agreement(again, change, offsets))
+        others = [again for again in changes if again is not change]
+        between = [agreement(again, change, offsets) for again in others]
         beside["another_prompt"] = np.mean(between, axis=0)
         for name, (top1, tau) in beside.items():
             numbers[f"top1 {name}"].append(top1)
@@ -301,9 +296,8 @@ def of_prompt(prompt: Sequence[str], texts: pd.DataFrame) -> tuple[pd.DataFrame,
     before, after = (
         sigmoid(language.answered(*reader, part.text)) for part in (texts, shortened(texts))
     )
-    return pd.concat(tables, names=["text", "owner"]), np.abs(
-        after - np.repeat(before, texts.n)
-    )
+    change = np.abs(after - before.repeat(texts.n))
+    return pd.concat(tables, names=["text", "owner"]), change
 
 
 def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
@@ -313,8 +307,8 @@ def controls(train: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     counts = counter.fit_transform(train.text)
     lists = {"lexicon": np.abs(naive_bayes(counts, train.label)), "rarity": rarity(counts)}
     scores = pd.DataFrame(lists, counter.get_feature_names_out())
-    scores = scores.reindex(" ".join(texts.text).lower().split()).reset_index(drop=True)
-    scores = scores.fillna({"lexicon": 0, "rarity": lists["rarity"].max()})
+    unseen = {"lexicon": 0, "rarity": scores["rarity"].max()}
+    scores = scores.reindex(" ".join(texts.text).lower().split()).fillna(unseen)
     offsets = np.cumsum([0, *texts.n])
-    chance = draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)[0]
-    return scores.assign(chance=chance)
+    (chance,) = draws.uniforms(0, "random scores", texts.doc_id.to_numpy(), offsets)
+    return scores.assign(chance=chance).reset_index(drop=True)

@@ -24,7 +24,7 @@ from attn_lab.more.compared import agreement, importances
 from attn_lab.more.people import as_read, marks_of, plausible, raw_words
 from attn_lab.runs.controls import naive_bayes, word_counts
 from attn_lab.runs.run import SEEDS
-from benchmarks.bench_language import READ, heads, texts_of
+from benchmarks.bench_language import READ, end_to_end, heads, texts_of
 from benchmarks.measured import put
 
 ENCODERS = ("lstm", "cnn", "average", "transformer")
@@ -64,9 +64,7 @@ def frozen(name: str, texts: Documents) -> Iterator[Traces]:
     read, owners = zip(*map(as_read, raw_words(texts.doc_ids)), strict=True)
     whole = pd.DataFrame({"label": texts.labels, "doc_id": texts.doc_ids, "text": read})
     whole["n"] = whole.text.str.split().map(len)
-    starts = np.cumsum(whole.n) - whole.n
-    words = np.concatenate([owner + start for owner, start in zip(owners, starts, strict=True)])
-    offsets = np.cumsum([0, *map(len, owners)])
+    words = end_to_end(owners, whole.n)
     nothing = np.zeros((len(words), 1))
     train = texts_of("sst", "train", marked="test")[: READ["sst"][0]]
     depth = language.depths(name)[-1:]
@@ -74,7 +72,7 @@ def frozen(name: str, texts: Documents) -> Iterator[Traces]:
         yield Traces(
             texts.doc_ids,
             texts.labels,
-            offsets,
+            texts.word_offsets,
             np.log(attention[words]),
             nothing,
             nothing[0],

@@ -22,7 +22,7 @@ from attn_book.derived import statements_of
 from attn_book.verdict import CORPORA
 from attn_core.experiments.single import ALL_ORDERS, permuted_weights
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, chunks
+from attn_core.traces import Traces
 from attn_lab import Run, obtain
 from attn_lab.more import erasure
 from attn_lab.more.known import GOOD, TESTS, maximal_leverage, told_apart
@@ -30,7 +30,6 @@ from attn_lab.runs.index import HEADLINE_SEEDS
 from attn_lab.runs.run import SEEDS
 from benchmarks.measured import mean_of, put
 
-FORMS = ("alone", "beside")
 HANS = ("imdb_stars", "amazon")
 ORDERS = 20
 """In which weights are permuted."""
@@ -45,31 +44,27 @@ def write(*corpora: str) -> None:
             put("permuted.csv", statements_permuted(corpus), "corpus")
 
 
-def runs_of(corpus: str, vectors: str, encoder: str = "lstm") -> list[Run]:
-    return [Run(corpus, encoder, seed=seed, vectors=vectors) for seed in SEEDS[:HEADLINE_SEEDS]]
+def runs_of(corpus: str, encoder: str = "lstm") -> list[Run]:
+    return [Run(corpus, encoder, seed=seed) for seed in SEEDS[:HEADLINE_SEEDS]]
 
 
 def shared(runs: Iterable[Run]) -> list[Traces]:
     """Traces of runs, of the documents of several items that all of them keep."""
     models = [obtain(run).traces for run in runs]
     documents = set.intersection(*(set(model.doc_id[model.lengths > 1]) for model in models))
-    return [
-        model.take(np.flatnonzero(np.isin(model.doc_id, list(documents)))) for model in models
-    ]
+    return [model.take(np.isin(model.doc_id, list(documents))) for model in models]
 
 
 def areas(corpus: str) -> pd.DataFrame:
-    texts = shared(runs_of(corpus, "ppmi-300"))
-    models = dict.fromkeys(TESTS, texts) | {
-        "gradients": shared(runs_of(corpus, "ppmi-300", "average"))
-    }
+    texts = shared(runs_of(corpus))
+    alone = shared(runs_of(corpus, "average"))
     rows = []
     for definition, weigh in GOOD.items():
         named = {"corpus": corpus, "vectors": "ppmi-300", "definition": definition}
         for measure, test in TESTS.items():
-            good = [weigh(model) for model in models[measure]]
-            rows += told(good, models[measure], test, **named, measure=measure)
-        rows += stable([weigh(model) for model in texts], **named)
+            models = alone if measure == "gradients" else texts
+            rows += told([*map(weigh, models)], models, test, **named, measure=measure)
+        rows += stable([*map(weigh, texts)], **named)
     return pd.DataFrame(rows)
 
 
@@ -80,12 +75,13 @@ def told(
     seeds: Iterable[int] = SEEDS,
     **named,
 ) -> list[dict]:
-    """Rows of FORMS: how well a test tells good weights from the same permuted, in models of the first seeds, of the
-    same documents."""
+    """Rows of both forms of `told_apart`: how well a test tells good weights from the same permuted, in models of the
+    first seeds, of the same documents."""
     asked = zip(good, models, seeds, strict=False)
     tables = [told_apart(one, model, test, seed, ORDERS) for one, model, seed in asked]
     return [
-        mean_of([table[form] for table in tables], **named, statistic=form) for form in FORMS
+        mean_of([table[form] for table in tables], **named, statistic=form)
+        for form in ("alone", "beside")
     ]
 
 
@@ -107,7 +103,7 @@ def is_like(weights: Traces, first: Traces) -> np.ndarray:
 
 def statements_permuted(corpus: str) -> pd.DataFrame:
     traces = obtain(Run(corpus, "han_rnn")).traces
-    several = traces.take(np.flatnonzero(traces.lengths > 1))
+    several = traces.take(traces.lengths > 1)
     kinds = {
         "attention": statements_in(traces),
         "permuted": expected_when_permuted(traces),
@@ -135,13 +131,14 @@ def expected_when_permuted(
 def nth_permutation(traces: Traces, k: int) -> Traces:
     """The k-th permutation of all documents' weights at once: over k = 0, ..., ALL_ORDERS! - 1 each order of a document
     of up to ALL_ORDERS items comes equally often; longer documents are permuted at random, from (k, doc_id)."""
-    score = permuted_weights(traces, k).score.copy()
-    for rows, n in chunks(traces.lengths, len(traces.score)):
+    permuted = permuted_weights(traces, k)
+    score = permuted.score.copy()
+    for rows, items in traces.equal_lengths(len(score)):
+        n = items.shape[1]
         if n <= ALL_ORDERS:
-            orders = np.array(list(permutations(range(n))))
+            orders = np.array([*permutations(range(n))])
             order = orders[
                 (k + rows) % len(orders)
             ]  # (B, n); documents start at different orders
-            items = traces.offsets[rows, None] + np.arange(n)
             score[items] = np.take_along_axis(traces.score[items], order, axis=1)
-    return replace(traces, score=score, gradient=None, leave_one_out=None)
+    return replace(permuted, score=score)

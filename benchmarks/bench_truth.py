@@ -92,7 +92,7 @@ predicted; gradient x input and attention are not behind it (-.01 each, undecide
 that of the gradient's length: held.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -100,6 +100,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import torch
+from numpy import ndarray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
@@ -107,10 +108,10 @@ from attn_book.verdict import BAD, CORPORA, made, prices, scores_of, tables_of, 
 from attn_core.documents import Documents, Encoded
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
-from attn_core.measures import seed_interval
-from attn_core.models.classifier import Classifier, filled, real_tokens
+from attn_core.experiments.tables import joined
+from attn_core.models.classifier import filled
 from attn_core.traces import Traces, maxima, softmax, totals
-from attn_core.tracing import inputs, trace
+from attn_core.tracing import trace
 from attn_lab import Run, obtain
 from attn_lab.data.catalogue import CATALOGUE
 from attn_lab.data.order import fixed_order
@@ -118,22 +119,15 @@ from attn_lab.data.pieces import OWN
 from attn_lab.data.planted import SPLIT_ROWS
 from attn_lab.data.prepare import PREPARE
 from attn_lab.data.prepared import Prepared, Texts
-from attn_lab.more import cls, rankings
+from attn_lab.more import cls, language, rankings
 from attn_lab.more.compared import agreement
-from attn_lab.more.known import TESTS, TOP, weighed
+from attn_lab.more.known import TESTS, mostly_on, weighed
 from attn_lab.more.minilm import MiniLM
 from attn_lab.more.single_state import single_state_agreement
-from attn_lab.runs import foreign, index
-from attn_lab.runs.compute import inputs_of, model_of, reduced, weights_of
-from attn_lab.runs.controls import (
-    naive_bayes,
-    of_adversaries,
-    of_lists,
-    of_permuted,
-    rarity,
-    word_counts,
-)
+from attn_lab.runs import controls, foreign, index
+from attn_lab.runs.compute import inputs_of, reduced, weights_of
 from attn_lab.runs.run import SEEDS
+from benchmarks.bench_compared import network
 from benchmarks.bench_tests import runs_of, shared, stable, told
 from benchmarks.measured import mean_of, put
 
@@ -166,15 +160,13 @@ def label_words(strength: float = 1.0) -> Prepared:
         count = len(texts.lists)
         labels = rng.integers(2, size=count)
         spoken = np.where(rng.random(count) < strength, labels, 1 - labels)
-        lists = []
         for tokens, word in zip(texts.lists, spoken, strict=True):
-            position = rng.integers(len(tokens) + 1)
-            lists.append([*tokens[:position], WORDS[word], *tokens[position:]])
-        splits[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(count))
+            tokens.insert(rng.integers(len(tokens) + 1), WORDS[word])
+        splits[split] = Texts(texts.lists, labels, SPLIT_ROWS * stream + np.arange(count))
     return Prepared(splits)
 
 
-def traced(run: Run) -> tuple[Traces, np.ndarray]:
+def traced(run: Run) -> tuple[Traces, ndarray]:
     """Traces of sentences of two words at least, and which of their words (T,) are planted."""
     traces = obtain(run, "auto", progress=False).traces
     data = inputs_of(run)[0]
@@ -182,96 +174,77 @@ def traced(run: Run) -> tuple[Traces, np.ndarray]:
     assert (test.doc_ids == traces.doc_id).all()
     if run.layer >= 0:  # stored without deletions
         test = test.take(np.arange(TESTED))
-        traces = trace(model_of(run), test, gradient=False)
+        traces = trace(network(run), test, gradient=False)
     return traces, is_planted(data, test)
 
 
-def is_planted(data: Encoded, texts: Documents) -> np.ndarray:
+def is_planted(data: Encoded, texts: Documents) -> ndarray:
     """Which words (T,) are."""
-    return np.isin(texts.ids[texts.inner], np.flatnonzero(np.isin(data.vocabulary, WORDS)))
+    return np.isin(data.vocabulary, WORDS)[texts.ids[texts.inner]]
 
 
-def on_word(traces: Traces, planted: np.ndarray) -> Traces:
-    """The weights that read the planted word: TOP there, the rest spread evenly."""
-    return weighed(traces, planted_scores(planted, traces.offsets))
-
-
-def planted_scores(planted: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Scores (T,) of these weights."""
-    lengths = np.diff(offsets)
-    below = -np.log(TOP / (1 - TOP) * np.maximum(lengths - 1, 1))
-    return np.where(planted, 0.0, np.repeat(below, lengths))
-
-
-def counted(traces: Traces, planted: np.ndarray) -> dict[str, np.ndarray]:
+def counted(traces: Traces, planted: ndarray) -> dict[str, ndarray]:
     """What is told of each sentence (D,)."""
-    firsts = {}
     kinds = {
         "attention": traces.attention,
         "gradient": traces.gradient,
         "deletion": traces.leave_one_out,
     }
-    for name in [name for name, values in kinds.items() if values is not None]:
-        size = np.abs(kinds[name])
-        first = size == maxima(size, traces.offsets)[traces.owner]
-        firsts[name] = totals(first & planted, traces.offsets) / totals(first, traces.offsets)
+    names = {
+        f"{name} names it": agreement(np.abs(values), planted, traces.offsets, 1)
+        for name, values in kinds.items()
+        if values is not None
+    }
+    tests = joined(single_state_agreement(traces), permutation(traces), exact(traces, 0.05))
     return {
         "accuracy": traces.predicted == traces.label,
         "weight on it": totals(traces.attention * planted, traces.offsets),
-        **{f"{name} names it": value for name, value in firsts.items()},
-        "single-state agreement": single_state_agreement(traces)[
-            "single_state_agreement"
-        ].to_numpy(),
-        "permuting changes little": permutation(traces)["median_change"].to_numpy() < 0.1,
-        "adversarial attention": exact(traces, 0.05)["jsd_exact"].to_numpy() > 0.4,
+        **names,
+        "single-state agreement": tests["single_state_agreement"],
+        "permuting changes little": tests["median_change"] < 0.1,
+        "adversarial attention": tests["jsd_exact"] > 0.4,
     }
 
 
 def of_encoder(strength: float, encoder: str) -> Iterator[dict]:
-    options = (("strength", strength),)
-    read = [
-        traced(Run(NAME, encoder, seed=seed, options=options, **FROZEN.get(encoder, {})))
-        for seed in FIVE
-    ]
+    run = partial(made, NAME, {"strength": strength}, encoder=encoder)
+    read = [traced(run(seed, **FROZEN.get(encoder, {}))) for seed in FIVE]
     named = {"strength": strength, "encoder": encoder}
     columns = [counted(*both) for both in read]
     for name in columns[0]:
         values = np.array([column[name] for column in columns], float)
         yield mean_of(values, **named, weights="own", measure=name, statistic="mean")
     few = np.arange(TESTED)
-    models = [traces.take(few) for traces, _ in read]
+    own = [traces.take(few) for traces, _ in read]
+    on_word = [
+        weighed(traces, mostly_on(planted, traces.offsets)).take(few)
+        for traces, planted in read
+    ]
     tests = [name for name in TESTS if (name == "gradients") == (encoder == "average")]
-    for weights, weigh in (("own", lambda traces, _: traces), ("planted word", on_word)):
-        good = [weigh(*both).take(few) for both in read]
+    for weights, good in {"own": own, "planted word": on_word}.items():
+        named["weights"] = weights
         for name in tests:
             yield from told(
                 good,
-                models,
+                own,
                 TESTS[name],
                 **named,
-                weights=weights,
                 measure=name,
             )
         if encoder != "average":
-            yield from stable(good, **named, weights=weights)
+            yield from stable(good, **named)
 
 
 def of_uniform(strength: float) -> dict:
     """What the BiLSTM's F1 loses where it is trained with uniform weights."""
-    f1 = partial(scores_of, partial(made, NAME, {"strength": strength}, encoder="lstm"))
-    lost = f1() - f1(attention="uniform")
-    low, high = seed_interval(lost)
-    return {
+    named = {
         "strength": strength,
         "encoder": "lstm",
         "weights": "uniform",
-        "measure": "F1",
-        "statistic": "lost",
-        "value": lost.mean(),
-        "low": low,
-        "high": high,
-        "n_seeds": len(FIVE),
     }
+    f1 = partial(scores_of, partial(made, NAME, {"strength": strength}, encoder="lstm"))
+    lost = f1() - f1(attention="uniform")
+    return mean_of(lost, **named, measure="F1", statistic="lost")
 
 
 def of_scores(strength: float) -> Iterator[dict]:
@@ -279,13 +252,11 @@ def of_scores(strength: float) -> Iterator[dict]:
     run = partial(made, NAME, {"strength": strength}, fraction=FEW)
     f1 = partial(scores_of, run)
     flat = f1(attention="uniform")
-    reader = partial(run, encoder="lstm")
+    by_reader = partial(f1, base=partial(run, encoder="lstm"))
+    own = by_reader(guide="own") - flat
     pairs = {
         "necessary": [(f1() - flat, f1(guide=kind, base=run) - flat) for kind in BAD],
-        "guide": [
-            (f1(guide="own", base=reader) - flat, f1(guide=kind, base=reader) - flat)
-            for kind in BAD
-        ],
+        "guide": [(own, by_reader(guide=kind) - flat) for kind in BAD],
         "hard to move": [prices(run)],
     }
     yield from of_pairs(
@@ -298,93 +269,57 @@ def of_scores(strength: float) -> Iterator[dict]:
 
 def of_pairs(pairs: dict[str, list], **named) -> Iterator[dict]:
     for name, value in won(pairs).items():
-        yield named | {
-            "measure": name,
-            "statistic": "beside",
-            "value": value,
-            "n_seeds": len(FIVE),
-        }
+        named |= {"measure": name, "statistic": "beside"}
+        yield named | {"value": value, "n_seeds": len(FIVE)}
 
 
+@torch.no_grad()
 def of_pieces(strength: float) -> Iterator[dict]:
     """Two tests of scores in MiniLM as downloaded: F1 of a regression on a text's mean state, of the last layer
     (necessary) or the embedding (guide), under a head's own weights and under those on the planted piece."""
-    head = partial(Run, NAME, "minilm", options=(("strength", strength),), **FROZEN["minilm"])
-    data = reduced(inputs_of(head())[0], FEW)
-    texts = data.splits["train"], data.splits["test"]
-    planted = np.concatenate([is_planted(data, part) for part in texts])
-    offsets = np.append(0, np.concatenate([part.lengths - 2 for part in texts]).cumsum())
-    first, last = levels_of(trained_head(head()), texts)
-    rows = []
+    head = partial(made, NAME, {"strength": strength}, encoder="minilm", **FROZEN["minilm"])
+    data = reduced(inputs_of(head(SEEDS[0]))[0], FEW)
+    train, test = data.splits["train"], data.splits["test"]
+    planted = np.concatenate([is_planted(data, part) for part in (train, test)])
+    ids = [*cls.texts_of(train), *cls.texts_of(test)]
+    offsets = np.cumsum([0, *(len(text) - 2 for text in ids)])
+    minilm = network(head(SEEDS[0])).encoder.frozen
+    read = dict(language.states(minilm, ids, [0, -1]))
+    by_text = [read[row][:, 1:-1] for row in range(len(ids))]
+    first, last = np.concatenate(by_text, axis=1)  # (T, H) each
+
+    def scores_of_head(seed: int, **fields: int) -> ndarray:
+        model = network(head(seed, **fields))
+        return model.attention(torch.from_numpy(last) / model.encoder.scale).numpy()
+
+    def f1(states: ndarray, scores: ndarray) -> float:
+        means = totals(softmax(scores, offsets) * states.T, offsets).T
+        fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
+        return f1_score(test.labels, fitted.predict(means[len(train) :]))
+
+    on_word = mostly_on(planted, offsets)
+    scores = {"own": [], "planted word": []}  # of each seed: good, permuted, untrained ones
     for seed in FIVE:
-        good = {
-            "own": scores_in(trained_head(head(seed=seed)), last),
-            "planted word": planted_scores(planted, offsets),
-        }
-        untrained = scores_in(trained_head(head(seed=seed, epochs=0)), last)
-        for weights, test in product(good, ("necessary", "guide")):
-            f1 = partial(f1_of, texts, offsets, last if test == "necessary" else first)
-            permuted = good[weights][shuffled(offsets, seed)]
-            row = {
-                "weights": weights,
-                "test": test,
-                "good": f1(good[weights]),
-                "permuted": f1(permuted),
-                "untrained": f1(untrained),
-            }
-            rows.append(row)
-    table = pd.DataFrame(rows)
-    for (weights, test), part in table.groupby(["weights", "test"]):
-        pairs = [(part["good"].to_numpy(), part[kind].to_numpy()) for kind in BAD]
+        untrained = scores_of_head(seed, epochs=0)
+        order = shuffled(offsets, seed)
+        for weights, good in (("own", scores_of_head(seed)), ("planted word", on_word)):
+            scores[weights].append((good, good[order], untrained))
+    for weights, (test_of, states) in product(scores, (("guide", first), ("necessary", last))):
+        good, *bad = np.array([[f1(states, one) for one in each] for each in scores[weights]]).T
+        pairs = {test_of: [(good, one) for one in bad]}
         yield from of_pairs(
-            {test: pairs},
+            pairs,
             strength=strength,
             encoder="minilm",
             weights=weights,
         )
 
 
-def shuffled(offsets: np.ndarray, seed: int) -> np.ndarray:
+def shuffled(offsets: ndarray, seed: int) -> ndarray:
     """Places (T,) in a random order within each text."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     key = np.random.default_rng(seed).random(len(owner))
     return np.lexsort((key, owner))
-
-
-def trained_head(run: Run) -> Classifier:
-    weights_of(run, progress=False)
-    return model_of(run)
-
-
-@torch.no_grad()
-def levels_of(model: Classifier, texts: tuple[Documents, ...]) -> list[np.ndarray]:
-    """States (T, H) of texts' pieces in MiniLM, after the embedding and after the last layer."""
-    read = []
-    for part in texts:
-        for rows in np.array_split(np.arange(len(part)), 1 + len(part) // 64):
-            tokens = inputs(model, part, rows)
-            first, *_, last = model.encoder.frozen.levels(**tokens)
-            read.append([level[real_tokens(**tokens)] for level in (first, last)])
-    return [torch.cat(level).numpy() for level in zip(*read, strict=True)]
-
-
-@torch.no_grad()
-def scores_in(model: Classifier, states: np.ndarray) -> np.ndarray:
-    """A head's scores (T,) of states of its layer."""
-    return model.attention(torch.from_numpy(states) / model.encoder.scale).numpy()
-
-
-def f1_of(
-    texts: tuple[Documents, Documents],
-    offsets: np.ndarray,
-    states: np.ndarray,
-    scores: np.ndarray,
-) -> float:
-    weights = softmax(scores, offsets)
-    means = totals(weights * states.T, offsets).T
-    train, test = texts
-    fitted = LogisticRegression(max_iter=1000).fit(means[: len(train)], train.labels)
-    return f1_score(test.labels, fitted.predict(means[len(train) :]))
 
 
 def frozen() -> Iterator[dict]:
@@ -399,35 +334,36 @@ def frozen() -> Iterator[dict]:
 
 
 def strata() -> Iterator[dict]:
-    for corpus in CORPORA:
-        for encoder in ("lstm", "average", "cnn", "transformer"):
-            tables = tables_of(corpus, encoder, "documents") or stored(corpus, encoder)
-            if len(tables) < 5:
-                continue
-            agreement = np.mean([table["single_state_agreement"] for table in tables], axis=0)
-            stratum = pd.cut(agreement.round(9), EDGES, right=False, labels=False)
-            for test in ("shuffle", "uniform", "erasure", "adversary"):
-                values = np.array([table[f"{test}_own_wins"] for table in tables])
-                for one in np.unique(stratum):
-                    here = values[:, stratum == one]
-                    if here.shape[1] >= FEWEST:
-                        yield mean_of(
-                            here, corpus=corpus, encoder=encoder, test=test, stratum=one
-                        )
-                yield mean_of(values, corpus=corpus, encoder=encoder, test=test, stratum="all")
+    for corpus, encoder in product(CORPORA, ("lstm", "average", "cnn", "transformer")):
+        tables = tables_of(corpus, encoder, "documents") or stored(corpus, encoder)
+        if len(tables) < 5:
+            continue
+        agreement = np.mean([table["single_state_agreement"] for table in tables], axis=0)
+        stratum = pd.cut(agreement.round(9), EDGES, right=False, labels=False)
+        for test in ("shuffle", "uniform", "erasure", "adversary"):
+            named = {
+                "corpus": corpus,
+                "encoder": encoder,
+                "test": test,
+            }
+            values = np.array([table[f"{test}_own_wins"] for table in tables])
+            for one in np.unique(stratum):
+                here = values[:, stratum == one]
+                if here.shape[1] >= FEWEST:
+                    yield mean_of(here, **named, stratum=one)
+            yield mean_of(values, **named, stratum="all")
 
 
 def stored(corpus: str, encoder: str) -> list[pd.DataFrame]:
     """The same of the texts that the archive keeps of all seeds."""
     if len(index.runs(corpus=corpus, encoder=encoder, attention="tanh", source="archive")) < 5:
         return []
-    tables = []
-    for traces in shared(runs_of(corpus, "ppmi-300", encoder)):
-        columns = of_permuted(traces) | of_adversaries(traces)
-        agreement = single_state_agreement(traces)["single_state_agreement"]
-        columns["single_state_agreement"] = agreement.to_numpy()
-        tables.append(pd.DataFrame(columns, index=traces.doc_id))
-    return tables
+    return [
+        single_state_agreement(traces).assign(
+            **controls.of_permuted(traces), **controls.of_adversaries(traces)
+        )
+        for traces in shared(runs_of(corpus, encoder))
+    ]
 
 
 # ---- lists of words --------------------------------------------------------------------------------------------------
@@ -437,42 +373,38 @@ def lists() -> Iterator[dict]:
     """top1 and change (a share of the best word's) by attention, naive Bayes and rarity, and attention's lead."""
     data = inputs_of(Run("sst"))[0]
     test = data.splits["test"]
-    denies = np.isin(test.ids, np.flatnonzero(np.isin(data.vocabulary, NEGATIONS)))
-    negated = set(test.doc_ids[np.add.reduceat(denies, test.offsets[:-1]) > 0])
+    denies = np.isin(data.vocabulary, NEGATIONS)[test.ids]
+    negated = test.doc_ids[maxima(denies, test.offsets)]
     for encoder in ("lstm", "average"):
         tables = tables_of("sst", encoder, "documents")
         has = tables[0].index.isin(negated)
         for texts, rows in (("negation", has), ("no negation", ~has)):
-            yield from of_words(
-                [table[rows] for table in tables], corpus="sst", encoder=encoder, texts=texts
-            )
-    for corpus in ("sst", "agnews", "20news"):
-        for encoder in ("cnn", "transformer"):
-            splits = inputs_of(Run(corpus))[0].splits
-            models = shared(runs_of(corpus, "ppmi-300", encoder))
-            if len(models[0]) < FEWEST:
-                continue
-            rows = np.flatnonzero(np.isin(splits["test"].doc_ids, models[0].doc_id))
-            kept = splits["test"].take(rows)
-            assert (kept.doc_ids == models[0].doc_id).all()
-            tables = [
-                pd.DataFrame(of_lists(traces, splits["train"], kept)) for traces in models
-            ]
-            yield from of_words(tables, corpus=corpus, encoder=encoder, texts="stored")
+            named = {
+                "corpus": "sst",
+                "encoder": encoder,
+                "texts": texts,
+            }
+            yield from of_words([table[rows] for table in tables], **named)
+    for corpus, encoder in product(("sst", "agnews", "20news"), ("cnn", "transformer")):
+        splits = inputs_of(Run(corpus))[0].splits
+        models = shared(runs_of(corpus, encoder))
+        if len(models[0]) < FEWEST:
+            continue
+        kept = splits["test"].take(np.isin(splits["test"].doc_ids, models[0].doc_id))
+        assert (kept.doc_ids == models[0].doc_id).all()
+        each = [controls.of_lists(traces, splits["train"], kept) for traces in models]
+        tables = map(pd.DataFrame, each)
+        yield from of_words(tables, corpus=corpus, encoder=encoder, texts="stored")
 
 
-def of_words(tables: list[pd.DataFrame], **named) -> Iterator[dict]:
-    each = {
-        name: np.array([table[name] for table in tables])
-        for name in tables[0]
-        if name.startswith(("top1", "change"))
-    }
-    each |= {
-        f"{kind}_lead": each[f"{kind}_attention"] - each[f"{kind}_bayes"]
-        for kind in ("top1", "change")
-    }
-    for name, values in each.items():
-        yield mean_of(values, **named, measure=name)
+def of_words(tables: Iterable[pd.DataFrame], **named) -> Iterator[dict]:
+    lead = "{0}_lead = {0}_attention - {0}_bayes".format
+    tables = [
+        table.filter(regex="^(top1|change)").eval("\n".join(map(lead, ("top1", "change"))))
+        for table in tables
+    ]
+    for name in tables[0]:
+        yield mean_of([table[name] for table in tables], **named, measure=name)
 
 
 # ---- lists of word pieces beside explanations of MiniLM --------------------------------------------------------------
@@ -484,13 +416,16 @@ def explanations() -> Iterator[dict]:
     runs = [Run("sst", "minilm", "cls", seed) for seed in FIVE]
     tables = [explained(run) for run in runs]
     for measure, statistic in tables[0].columns:
-        values = np.array([table[measure, statistic] for table in tables])
+        values = [table[measure, statistic] for table in tables]
         yield mean_of(values, corpus="sst", measure=measure, statistic=statistic)
-    listed = np.array([table["bayes", "top"] for table in tables])
     stored = [obtain(run, traces=False).documents.set_index("doc_id") for run in runs]
+    both = [*zip(stored, tables, strict=True)]
     for ranking in rankings.RANKINGS:
-        top = [table[f"top_deletion_{ranking}"].loc[tables[0].index] for table in stored]
-        yield mean_of(np.array(top) - listed, corpus="sst", measure=ranking, statistic="lead")
+        leads = [
+            (documents[f"top_deletion_{ranking}"] - table["bayes", "top"])[table.index]
+            for documents, table in both
+        ]
+        yield mean_of(leads, corpus="sst", measure=ranking, statistic="lead")
 
 
 def explained(run: Run) -> pd.DataFrame:
@@ -503,21 +438,20 @@ def explained(run: Run) -> pd.DataFrame:
     model = filled(lambda: cls.FirstState(MiniLM()), "[CLS] model", arrays)
     reader = cls.Reader(model, data.vocabulary, False)
     texts = cls.texts_of(kept)
-    lengths = kept.lengths - 2
-    offsets = np.append(0, lengths.cumsum())
+    offsets = kept.word_offsets
     p = reader.p(texts)
     shorter = [np.delete(text, place) for text in texts for place in range(1, len(text) - 1)]
-    deletion = np.abs(reader.p(shorter) - p.repeat(lengths))
+    deletion = np.abs(reader.p(shorter) - p.repeat(np.diff(offsets)))
 
-    def looked(_: np.ndarray, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+    def looked(_: ndarray, ids: torch.Tensor) -> dict[str, torch.Tensor]:
         row = reader.open(ids).attention[-1][:, :, 0]
         return {"attention": row.mean(1)[:, 1:-1].flatten()}
 
     words = kept.ids[kept.inner]
-    counts = word_counts(train, len(data.vocabulary))
+    counts = controls.word_counts(train, len(data.vocabulary))
     values = reader.over(texts, looked, of_pieces=True) | {
-        "bayes": np.abs(naive_bayes(counts, train.labels))[words],
-        "rarity": rarity(counts)[words],
+        "bayes": np.abs(controls.naive_bayes(counts, train.labels))[words],
+        "rarity": controls.rarity(counts)[words],
     }
     columns = {("accuracy", "mean"): (p > 0.5) == kept.labels}
     for name, value in values.items():

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import ArrayLike
 
-from attn_core.measures import crossed_interval
+from attn_core.measures import crossed_interval, seed_interval
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -25,17 +26,17 @@ def put(name: str, table: pd.DataFrame, *same: str, digits: int = 5) -> None:
     print(f"{path}: {len(table)} rows", flush=True)
 
 
-def mean_of(values: np.ndarray, **named) -> dict:
-    """A row of a table: mean of values (S, D) of seeds and documents, with its interval over both."""
-    low, high = crossed_interval(values)
-    n_seeds, documents = np.shape(values)
-    return named | {
+def mean_of(values: ArrayLike, **named) -> dict:
+    """A row of a table: mean of values (S, D) of seeds and documents, with its interval over both, or (S,) of seeds."""
+    interval = crossed_interval if np.ndim(values) == 2 else seed_interval
+    low, high = interval(values)
+    sizes = dict(zip(("n_seeds", "documents"), np.shape(values), strict=False))
+    row = {
         "value": np.nanmean(values),
         "low": low,
         "high": high,
-        "n_seeds": n_seeds,
-        "documents": documents,
     }
+    return named | row | sizes
 
 
 def stamped(table: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from unittest.mock import patch
@@ -86,14 +87,9 @@ def main(*words: str) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ATTN_CACHE", folder)
-        for row in measure(options.device, SIZES):
+        for row in measure(options.device):
             rows.append(row)
-            print(
-                "  ".join(
-                    f"{name} {value if isinstance(value, str) else f'{value:.3g}'}"
-                    for name, value in row.items()
-                )
-            )
+            print(pd.DataFrame([row]).to_string(header=False, index=False, float_format="%.3g"))
     card = torch.cuda.get_device_name(options.device) if torch.cuda.is_available() else "no GPU"
     table = stamped(pd.DataFrame(rows)).assign(card=card, threads=torch.get_num_threads())
     if options.to is not None:
@@ -101,42 +97,45 @@ def main(*words: str) -> None:
     print(f"{card}, torch {torch.__version__}")
 
 
-def measure(device: str, sizes: Sizes) -> Iterator[dict]:
+def measure(device: str) -> Iterator[dict]:
     """Rows of the table: what, model, cpu and gpu (seconds), difference (largest absolute), peak_mb of the GPU, and of
     parity rounding (largest absolute difference of single from double precision, on the processor)."""
-    yield from parity(device, sizes)
+    yield from parity(device)
     yield from trainings(device)
-    test = speed.texts(sizes.test, speed.VOCABULARY, seed=1)
-    long = speed.texts(sizes.long, speed.VOCABULARY, long=True)
+    test = speed.texts(SIZES.test, speed.VOCABULARY, seed=1)
+    long = speed.texts(SIZES.long, speed.VOCABULARY, long=True)
     for encoder in ENCODERS:
-        yield epoch(device, encoder, sizes)
+        yield epoch(device, encoder)
     for encoder in ("lstm", "transformer"):
         for name, asked in READINGS.items():
-            read = reading(speed.classifier(encoder).eval(), test, **asked)
+            what = f"{name}, {len(test):,} texts"
             slow = encoder == "transformer" and name == "leave-one-out"
-            yield beside(device, f"{name}, {len(test):,} texts", encoder, read, cpu=not slow)
+            model = speed.classifier(encoder).eval()
+            yield beside(device, what, encoder, reading(test, **asked), model, cpu=not slow)
     for encoder in ("lstm", "cnn", "average"):
-        read = reading(speed.classifier(encoder).eval(), long)
-        yield beside(device, f"all of {len(long)} texts of 180 words", encoder, read, cpu=False)
-    yield from searches(device, test, sizes)
+        what = f"all of {len(long)} texts of 180 words"
+        model = speed.classifier(encoder).eval()
+        yield beside(device, what, encoder, reading(long), model, cpu=False)
+    yield from searches(device, test)
 
 
 def beside(
     device: str,
     what: str,
-    model: str,
-    work_on: Callable[[str], Callable[[], object]],
+    name: str,
+    work: Callable,
+    model: nn.Module | None = None,
     cpu: bool = True,
-    apart: Callable[[object, object], float] | None = None,
+    apart: Callable | None = None,
     times: float = 1.0,
 ) -> dict:
-    """A row: so many times the seconds of the work that work_on(machine) gives, on the device and, with cpu, on the
-    processor; apart: of both results."""
-    seconds, expected, _ = timed("cpu", work_on) if cpu else (np.nan, None, 0)
-    gpu, reached, peak = timed(device, work_on)
+    """A row: so many times the seconds of a work, see `timed`, on the device and, with cpu, on the processor; apart: of
+    both results."""
+    seconds, expected, _ = timed("cpu", work, model) if cpu else (np.nan, None, 0)
+    gpu, reached, peak = timed(device, work, model)
     return {
         "what": what,
-        "model": model,
+        "model": name,
         "cpu": times * seconds,
         "gpu": times * gpu,
         "difference": apart(expected, reached) if apart else np.nan,
@@ -144,13 +143,15 @@ def beside(
     }
 
 
-def timed(machine: str, work_on: Callable) -> tuple[float, object, float]:
-    """Seconds of the faster of two calls there, the last result, the peak of the GPU's memory in MB."""
+def timed(machine: str, work: Callable, model: nn.Module | None = None) -> tuple:
+    """Seconds of the faster of two calls there, of a copy of the model if there is one; the last result; the peak of
+    the GPU's memory in MB."""
     cuda = machine.startswith("cuda")
     seconds = []
     with patch.dict(os.environ, ATTN_DEVICE=machine):
         compute_device()
-        work = work_on(machine)
+        if model is not None:
+            work = partial(work, copy.deepcopy(model).to(machine))
         if cuda:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats(machine)
@@ -164,11 +165,9 @@ def timed(machine: str, work_on: Callable) -> tuple[float, object, float]:
     return min(seconds), result, peak
 
 
-def reading(model: nn.Module, documents: Documents, **asked: bool) -> Callable:
-    """Machine -> the work of reading documents there, see `trace`."""
-    return lambda machine: partial(
-        trace, copy.deepcopy(model).to(machine), documents, progress=False, **asked
-    )
+def reading(documents: Documents, **asked: bool) -> Callable[[nn.Module], Traces]:
+    """The work of a model that reads documents, see `trace`."""
+    return partial(trace, documents=documents, progress=False, **asked)
 
 
 def doubled(model: nn.Module) -> nn.Module:
@@ -185,13 +184,9 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
     documents = speed.texts(count, WORDS)
     vectors = speed.vectors(WORDS)
     torch.manual_seed(0)
-    for encoder in ENCODERS:
-        for attention in ("tanh", "dot"):
-            yield (
-                f"{encoder} {attention}",
-                classifier.build(encoder, attention, vectors),
-                documents,
-            )
+    for encoder, attention in product(ENCODERS, ("tanh", "dot")):
+        model = classifier.build(encoder, attention, vectors)
+        yield f"{encoder} {attention}", model, documents
     second = speed.texts(count, WORDS, seed=2)
     pairs = replace(documents, query_ids=second.ids, query_offsets=second.offsets)
     for encoder in ENCODERS[:3]:
@@ -205,25 +200,24 @@ def families(count: int) -> Iterator[tuple[str, nn.Module, Documents]]:
         yield name, hierarchical.build(name, speed.vectors(WORDS, 200), 5), cut
 
 
-def parity(device: str, sizes: Sizes) -> Iterator[dict]:
+def parity(device: str) -> Iterator[dict]:
     """The same weights read on both: the largest difference of all numbers, infinite where one has none."""
-    for name, model, documents in families(sizes.parity):
-        read = reading(doubled(model), documents)
-        row = beside(device, "parity", name, read, apart=apart)
-        single = read("cpu")()
-        model.double()
-        yield row | {"rounding": apart(read("cpu")(), single)}
+    for name, model, documents in families(SIZES.parity):
+        read = reading(documents)
+        row = beside(device, "parity", name, read, doubled(model), apart=apart)
+        single = read(model)
+        yield row | {"rounding": apart(read(model.double()), single)}
 
 
 def apart(expected: Traces, reached: Traces) -> float:
     """The largest absolute difference of ARRAYS, infinite where one is NaN and the other is not."""
-    differences = [
-        np.abs(getattr(expected, name) - getattr(reached, name)).ravel() for name in ARRAYS
-    ]
-    absent = [np.isnan([getattr(one, name) for one in (expected, reached)]) for name in ARRAYS]
-    if any((here != there).any() for here, there in absent):
-        return np.inf
-    return float(np.nanmax(np.concatenate(differences)))
+    largest = []
+    for name in ARRAYS:
+        here, there = getattr(expected, name), getattr(reached, name)
+        if (np.isnan(here) != np.isnan(there)).any():
+            return np.inf
+        largest.append(np.nanmax(np.abs(here - there)))
+    return float(np.nanmax(largest))
 
 
 def trainings(device: str) -> Iterator[dict]:
@@ -238,39 +232,33 @@ def trainings(device: str) -> Iterator[dict]:
     def changed(_: None, weights: dict) -> float:
         return max(float(np.abs(base[name] - weights[name]).max()) for name in base)
 
-    _, base, _ = timed(device, lambda _: partial(weights_of, BASE))
+    _, base, _ = timed(device, partial(weights_of, BASE))
     for run in TRAINED:
         bases = [] if run.base is None else [base]
-        work = partial(weights_of, run, *bases)
-        what = "a training; the first repeated"
-        differs = changed if run is BASE else None
         yield beside(
             device,
-            what,
+            "a training; the first repeated",
             f"{run.family} {run.encoder}",
-            lambda _, work=work: work,
-            False,
-            differs,
+            partial(weights_of, run, *bases),
+            cpu=False,
+            apart=changed if run is BASE else None,
         )
 
 
-def epoch(device: str, encoder: str, sizes: Sizes) -> dict:
+def epoch(device: str, encoder: str) -> dict:
     """Seconds of an epoch, from those of its first steps."""
     documents = speed.texts(speed.TRAIN, speed.VOCABULARY)
     chosen = batches(documents, 32, np.random.default_rng(0))
-    steps = chosen[: sizes.steps]
-    model = speed.classifier(encoder).train()
+    steps = chosen[: SIZES.steps]
 
     def train(model: nn.Module) -> None:
         optimiser = jain.adam(model)
         for rows in steps:
             descend(optimiser, jain.losses(model, documents, rows))
 
-    def work_on(machine: str) -> Callable:
-        return partial(train, copy.deepcopy(model).to(machine))
-
     what = f"an epoch, {len(chosen)} steps"
-    return beside(device, what, encoder, work_on, times=len(chosen) / len(steps))
+    model = speed.classifier(encoder).train()
+    return beside(device, what, encoder, train, model, times=len(chosen) / len(steps))
 
 
 READINGS = {
@@ -280,24 +268,22 @@ READINGS = {
 }
 
 
-def searches(device: str, documents: Documents, sizes: Sizes) -> Iterator[dict]:
+def searches(device: str, documents: Documents) -> Iterator[dict]:
     """The search for adversarial attention (k = 5): difference of the JSD that it ends at; as many texts as IMDB's test
     set has, as long as they are, on the GPU alone."""
     first = documents.take(np.arange(min(200, len(documents))))
-    long = speed.texts(sizes.long_searched, speed.VOCABULARY, long=True)
+    long = speed.texts(SIZES.long_searched, speed.VOCABULARY, long=True)
     ways = (
         ("", "one logit", speed.classifier(), documents),
         ("", "four classes", speed.classifier(outputs=4), first),
         (" of 180 words", "one logit", speed.classifier("average"), long),
     )
     for of, name, model, read in ways:
-        machine = device if of else "cpu"
-        with patch.dict(os.environ, ATTN_DEVICE=machine):
-            traces = forward(doubled(model).to(compute_device()), read)
-        work = partial(search, traces, steps=sizes.search_steps, progress=False)
-        what = f"search, {len(read):,} texts{of}, {sizes.search_steps} steps"
+        traces = forward(doubled(model), read)
+        work = partial(search, traces, steps=SIZES.search_steps, progress=False)
+        what = f"search, {len(read):,} texts{of}, {SIZES.search_steps} steps"
         jsd = None if of else partial(jsd_apart, traces)
-        yield beside(device, what, name, lambda _, work=work: work, not of, jsd)
+        yield beside(device, what, name, work, cpu=not of, apart=jsd)
 
 
 def jsd_apart(traces: Traces, *searched: np.ndarray) -> float:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from numpy import ndarray
 from scipy.stats import kendalltau
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -16,22 +17,21 @@ from attn_core.traces import Traces
 BATCH = 32
 
 
-def by_length(lengths: np.ndarray, size: int = BATCH) -> list[np.ndarray]:
+def by_length(lengths: ndarray, size: int = BATCH) -> list[ndarray]:
     """Rows of documents, the shortest first, in batches."""
     order = np.argsort(lengths, kind="stable")
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    return np.split(order, range(size, len(order), size))
 
 
-def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
+def padded(traces: Traces, rows: ndarray, values: ndarray, fill: float = 0.0) -> Tensor:
     """Numbers of the words (T, ...) of some documents as a batch (B, L, ...)."""
     texts = [
-        torch.tensor(values[traces.offsets[row] : traces.offsets[row + 1]]).float()
-        for row in rows
+        torch.tensor(values[slice(*traces.offsets[row : row + 2])]).float() for row in rows
     ]
     return pad_sequence(texts, batch_first=True, padding_value=fill)
 
 
-def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def kendall(x: ndarray, y: ndarray, offsets: ndarray) -> ndarray:
     """SciPy's tau, text by text, (D,)."""
     return np.array(
         [kendalltau(x[start:stop], y[start:stop])[0] for start, stop in pairwise(offsets)]
@@ -41,7 +41,7 @@ def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 class Batch:
     """Some documents of traces: attention (B, L), contribution (B, L, K), mask (B, L), True on words."""
 
-    def __init__(self, traces: Traces, rows: np.ndarray) -> None:
+    def __init__(self, traces: Traces, rows: ndarray) -> None:
         self.attention = padded(traces, rows, traces.attention)
         self.contribution = padded(traces, rows, traces.contribution)
         self.mask = padded(traces, rows, np.ones(len(traces.score))) > 0
@@ -56,7 +56,7 @@ class Batch:
         return ((attention[..., None] * self.contribution).sum(1) + self.bias).argmax(-1)
 
 
-def permutation(traces: Traces, count: int = 100) -> np.ndarray:
+def permutation(traces: Traces, count: int = 100) -> ndarray:
     """Median change of p under shuffled attention, (D,), one shuffle of a batch after the other; one logit."""
     median_change = np.empty(len(traces))
     for rows in by_length(traces.lengths):
@@ -73,41 +73,38 @@ def permutation(traces: Traces, count: int = 100) -> np.ndarray:
     return median_change
 
 
-def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
+def search(traces: Traces, starts: ndarray, steps: int = 500) -> ndarray:
     """`experiments.search.search` from the log-weights (k, T), a batch at a time under automatic differentiation."""
     adversaries = np.empty_like(starts)
     for rows in by_length(traces.lengths):
         batch = Batch(traces, rows)
-        free = torch.stack(
-            [padded(traces, rows, start) for start in starts]
-        ).requires_grad_()  # (k, B, L)
+        logs = [padded(traces, rows, start, -torch.inf) for start in starts]
+        free = torch.stack(logs).requires_grad_()  # (k, B, L)
         adam = torch.optim.Adam([free], lr=0.01, amsgrad=True)
         for _ in range(steps):
-            weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
+            weights = free.softmax(-1)
             excess = ((batch.p(weights) - batch.p(batch.attention)).abs() - 0.01).relu()
             loss = (500 * excess - divergence(weights, batch.attention)).sum()
-            loss = loss - divergence(weights[:, None], weights[None]).sum() / len(starts) ** 2
+            loss -= divergence(weights[:, None], weights).sum() / len(starts) ** 2
             adam.zero_grad()
             loss.backward()
             adam.step()
-        weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
         tokens = [np.arange(*traces.offsets[row : row + 2]) for row in rows]
-        adversaries[:, np.concatenate(tokens)] = weights.detach()[:, batch.mask]
+        adversaries[:, np.concatenate(tokens)] = free.detach().softmax(-1)[:, batch.mask]
     return adversaries
 
 
 def divergence(a: Tensor, b: Tensor) -> Tensor:
     """Jensen-Shannon divergence along the last axis."""
-    log_mean = log((a + b) / 2)
-    return 0.5 * ((a * (log(a) - log_mean)).sum(-1) + (b * (log(b) - log_mean)).sum(-1))
+    return entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
 
 
-def log(weights: Tensor) -> Tensor:
-    """Logarithm of weights, finite where they are 0."""
-    return (weights.clamp(0, 1) + 1e-10).log()
+def entropy(weights: Tensor) -> Tensor:
+    """Of weights along the last axis, its slope finite where one is 0."""
+    return -(weights * (weights + 1e-10).log()).sum(-1)
 
 
-def removals(traces: Traces, ranks: np.ndarray) -> np.ndarray:
+def removals(traces: Traces, ranks: ndarray) -> ndarray:
     """How many items are erased until the decision changes, (R, D), -1 where it never does: for each of R orders of
     removal (R, D, n), 0 first, one forward pass of the decoder after each item taken from a batch. All texts have n."""
     removed = np.full(ranks.shape[:2], -1)

@@ -11,6 +11,7 @@ from scipy.special import expit, softmax
 
 from attn_lab.data.pieces import CLS, SEP
 from attn_lab.more import piecewise
+from attn_lab.more.language import without_each
 from attn_lab.runs import sentence
 from attn_lab.runs.compute import inputs_of
 from attn_lab.runs.run import Run
@@ -43,10 +44,10 @@ def make_readings() -> None:
     table = every_word()
     sentences = {}
     for text in SENTENCES:
-        words = sentence.sentence_traces(text)[0]
+        lstm = traced(text)
         by_encoder = {
-            "lstm": traced(text),
-            "average": look(words, table),
+            "lstm": lstm,
+            "average": look(lstm["w"], table),
             "minilm": traced(text, PIECES),
         }
         sentences[text] = {
@@ -92,11 +93,10 @@ def traced(text: str, run: Run | None = None) -> dict:
     """A sentence as a model reads it, whole and without each of its words or pieces."""
     words = sentence.sentence_traces(text, run)[0]
     assert not any(word.startswith("##") for word in words), f"{text}: a word of several pieces"
-    shorter = [" ".join(words[:gone] + words[gone + 1 :]) for gone in range(len(words))]
     return {
         "w": words,
         **numbers(text, run),
-        "without": [numbers(line, run) for line in shorter],
+        "without": [numbers(shorter, run) for shorter in without_each(" ".join(words))],
     }
 
 

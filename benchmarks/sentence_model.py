@@ -17,7 +17,8 @@ from attn_lab.runs.sentence import Quantised
 
 def quantise(array: np.ndarray) -> Quantised:
     """The nearest array of int8 values and one scale a row."""
-    rows = array.reshape(1, -1) if array.ndim == 1 else array.reshape(len(array), -1)
+    rows = np.atleast_2d(array)
+    rows = rows.reshape(len(rows), -1)
     scale = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-12).astype(np.float32) / 127
     return Quantised(np.round(rows / scale).astype(np.int8).reshape(array.shape), scale)
 
@@ -30,11 +31,10 @@ def export(key: str) -> None:
     trained, _ = store.read_weights(key)
     data = encode("sst")
     test = data.splits["test"]
-    texts = (word_counts(data.splits["train"], len(data.vocabulary)) > 0).sum(
-        axis=0
-    )  # (V,) in which each word stands
-    special = np.arange(len(data.vocabulary)) < len(SPECIALS)
-    kept = np.flatnonzero((texts >= 2) | special)
+    counts = word_counts(data.splits["train"], len(data.vocabulary))
+    texts = (counts > 0).sum(axis=0)  # (V,) in which each word stands
+    texts[: len(SPECIALS)] = 2
+    kept = np.flatnonzero(texts >= 2)
     arrays = dict(trained["dev"])
     arrays["encoder.embedding.weight"] = arrays["encoder.embedding.weight"][kept]
     rounded = {name: quantise(array) for name, array in arrays.items()}
@@ -53,8 +53,8 @@ def export(key: str) -> None:
     folder = store.archive_folder() / sentence.FOLDER
     folder.mkdir(exist_ok=True)
     values = {f"{name}:q": pair.values for name, pair in rounded.items()}
-    scales = {f"{name}:s": pair.scale for name, pair in rounded.items()}
-    np.savez_compressed(folder / "model.npz", **values, **scales)
+    values |= {f"{name}:s": pair.scale for name, pair in rounded.items()}
+    np.savez_compressed(folder / "model.npz", **values)
     (folder / "model.json").write_text(json.dumps(about))
     upkeep.seal(folder.parent)
     print(about)

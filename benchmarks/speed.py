@@ -51,7 +51,7 @@ def texts(count: int, words: int, seed: int = 0, long: bool = False) -> Document
     rng = np.random.default_rng(seed)
     shape, mean, longest = (4.0, 182, 402) if long else (4.5, 20.2, 48)
     lengths = np.clip(rng.gamma(shape, mean / shape, count).round().astype(int), 4, longest)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = np.cumsum([0, *lengths])
     share = 1 / np.arange(1, words - 3)  # Zipf's law: how often words come again counts here
     ids = rng.choice(np.arange(4, words), offsets[-1], p=share / share.sum()).astype(np.int32)
     ids[offsets[:-1]] = START

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -18,14 +19,14 @@ EXAMPLES = DATA / "examples"
 
 def wanted() -> list[tuple[str, Run]]:
     """(kind, run) of every model shown, the one that the others are compared with first."""
-    models = []
-    for kind, attention in (("learned", "tanh"), ("uniform", "uniform")):
-        for encoder in ("lstm", "average"):
-            for seed in SEEDS[:5]:
-                models.append((kind, Run("sst", encoder, attention, seed)))
+    kinds = (("learned", "tanh"), ("uniform", "uniform"))
+    models = [
+        (kind, Run("sst", encoder, attention, seed))
+        for (kind, attention), encoder, seed in product(kinds, ("lstm", "average"), SEEDS[:5])
+    ]
     _, first = models[0]
-    strength = {"divergence": 2e-3, "epochs": 40}
-    return [*models, ("adversary", replace(first, base=first, **strength))]
+    adversary = replace(first, base=first, divergence=2e-3, epochs=40)
+    return [*models, ("adversary", adversary)]
 
 
 def make_strips() -> None:
@@ -45,9 +46,14 @@ def make_strips() -> None:
         for name, attention in shown.items():
             pairs = zip(read, attention, strict=True)
             p = [sigmoid(traces.logits_under(weights)[0, 0]) for traces, weights in pairs]
-            model = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
-            model["p"] = np.round(p, 3).tolist()
-            model["a"] = [np.rint(1000 * weights).astype(int).tolist() for weights in attention]
+            model = {
+                "encoder": run.encoder,
+                "kind": name,
+                "seed": run.seed,
+                "key": run.key,
+                "p": np.round(p, 3).tolist(),
+                "a": [np.rint(1000 * weights).astype(int).tolist() for weights in attention],
+            }
             models.append(model)
     target = EXAMPLES / "strips.json"
     lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)

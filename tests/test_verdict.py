@@ -166,7 +166,7 @@ def test_what_survives_lies_above_a_coin_with_every_definition(lows, survives):
 @pytest.fixture(scope="module")
 def models():
     """Stored traces of one data set's BiLSTMs, of the texts that all of them keep."""
-    return bench_tests.shared(bench_tests.runs_of("20news", "ppmi-300"))
+    return bench_tests.shared(bench_tests.runs_of("20news"))
 
 
 @pytest.mark.parametrize("name", ["names", "top item"])

@@ -18,7 +18,7 @@ from attn_core.experiments.removal import by_class, equal_length_blocks, ranking
 from attn_core.experiments.search import output_changes
 from attn_core.experiments.single import ALL_ORDERS
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, attending_only, chunks, decisions, probabilities
+from attn_core.traces import Traces, attending_only, decisions, probabilities
 
 ORDERS = 200
 """Random orders for a longer document."""
@@ -52,18 +52,15 @@ def over_permutations(traces: Traces, test: Callable[[Traces], ndarray], seed: i
     """
     bare = replace(traces, gradient=None, leave_one_out=None)
     expected = np.empty(len(traces))
-    most_orders = math.factorial(ALL_ORDERS)
-    for rows, n in chunks(traces.lengths, ITEMS // most_orders):
-        items = traces.offsets[rows, None] + np.arange(n)  # (B, n)
+    for rows, items in traces.equal_lengths(ITEMS // math.factorial(ALL_ORDERS)):
+        n = items.shape[1]
         if n <= ALL_ORDERS:
-            orders = np.array(list(permutations(range(n))))[None]  # (1, n!, n)
+            orders = np.array([[*permutations(range(n))]])  # (1, n!, n)
         else:
-            offsets = n * np.arange(len(rows) + 1)
-            uniform = random.uniforms(seed, "permuted weights", traces.doc_id[rows], offsets, ORDERS)  # (ORDERS, B * n)
-            orders = uniform.reshape(ORDERS, *items.shape).argsort(axis=2).swapaxes(0, 1)  # (B, ORDERS, n)
+            orders = random.permutations(seed, "permuted weights", traces.doc_id[rows], n, ORDERS)  # (B, ORDERS, n)
         count = orders.shape[1]
         score = np.take_along_axis(traces.score[items][:, None], orders, axis=2)  # (B, count, n)
-        permuted = replace(bare.take(np.repeat(rows, count)), score=score.reshape(-1))
+        permuted = replace(bare.take(np.repeat(rows, count)), score=score.ravel())
         expected[rows] = test(permuted).reshape(-1, count).mean(axis=1)
     return expected
 
@@ -79,8 +76,7 @@ def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
 
     removed = np.arange(len(order) + 1)
     left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves
-    attentions = [attending_only(document, items) for items in left]
-    logits = np.concatenate([document.logits_under(attention) for attention in attentions])
+    logits = np.concatenate([document.logits_under(attending_only(document, items)) for items in left])
     return pd.DataFrame(
         {
             "position": np.append(-1, order),

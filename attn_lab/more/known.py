@@ -48,14 +48,18 @@ def maximal_leverage(traces: Traces, top: float = TOP) -> Traces:
     turn the decision.
     """
     c = centred(traces)
-    n = traces.lengths
-    mean = np.add.reduceat(c, traces.offsets[:-1]) / n[:, None]
+    mean = np.add.reduceat(c, traces.offsets[:-1]) / traces.lengths[:, None]
     distance = np.linalg.norm(c - mean[traces.owner], axis=1)
-    # the decisive item scores 0; exp of the others' scores sums to (1 - top) / top
-    ratio = top / (1 - top) * np.maximum(n - 1, 1)
-    score = np.repeat(-np.log(ratio), n)
-    score[traces.first_largest(distance)] = 0.0
-    return weighed(traces, score)
+    return weighed(traces, mostly_on(traces.first_largest(distance), traces.offsets, top))
+
+
+def mostly_on(items: ndarray, offsets: ndarray, top: float = TOP) -> ndarray:
+    """Scores (T,) that put `top` of the weight on one item of each document, places or bool (T,), and spread the rest
+    evenly: the item scores 0, exp of the others' scores sums to (1 - top) / top."""
+    n = np.diff(offsets)
+    score = np.repeat(-np.log(top / (1 - top) * np.maximum(n - 1, 1)), n)
+    score[items] = 0.0
+    return score
 
 
 def decision_preserving(traces: Traces) -> Traces:
@@ -136,9 +140,9 @@ def flips_before_gradients(weights: Traces, _: Traces) -> ndarray:
     """Share of items that the gradient's order removes beyond attention's until the decision flips (Serrano & Smith 5);
     an order that never flips it counts as one item more than there are."""
     removed = removals(weights, rankings=("attention", "gradient"))
-    steps = removed[["removed_attention", "removed_gradient"]].to_numpy(float)  # (D, 2)
-    steps = np.where(steps == NEVER, weights.lengths[:, None] + 1, steps)
-    return (steps[:, 1] - steps[:, 0]) / weights.lengths
+    steps = removed[["removed_attention", "removed_gradient"]].to_numpy(float).T  # (2, D)
+    attention, gradient = np.where(steps == NEVER, weights.lengths + 1, steps)
+    return (gradient - attention) / weights.lengths
 
 
 def names_the_word(weights: Traces, model: Traces) -> ndarray:

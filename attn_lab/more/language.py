@@ -83,8 +83,9 @@ def loaded(name: str = "smollm2") -> tuple:
             directory, gguf_file=file, attn_implementation="eager", dtype=torch.float32
         )
     else:
-        ends = {"bos_token": "[CLS]", "sep_token": "[SEP]"}
-        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(directory / "tokenizer.json"), **ends)
+        tokenizer = PreTrainedTokenizerFast(
+            tokenizer_file=str(directory / "tokenizer.json"), bos_token="[CLS]", sep_token="[SEP]"
+        )
         model = MiniLM(depth=pieces.MODELS[name]["depth"])
         model.load(directory / file)
     return model.eval().requires_grad_(False), tokenizer

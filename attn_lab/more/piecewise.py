@@ -55,14 +55,13 @@ def signs(vocabulary: tuple[str, ...]) -> np.ndarray:
 
 def of_lists(lists: list[np.ndarray], labels: np.ndarray, doc_ids: np.ndarray) -> Documents:
     """Documents of pieces, [CLS] and [SEP] put around each."""
-    ids = [np.concatenate([[CLS], line, [SEP]]) for line in lists]
+    ids = [[CLS, *line, SEP] for line in lists]
     return Documents(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), labels, doc_ids)
 
 
 def sentence(model: Classifier, vocabulary: tuple[str, ...]) -> dict[str, dict]:
     """SENTENCE as a model reads it: its pieces and what each alone decides, a logit."""
     ids = np.array([vocabulary.index(piece) for piece in SENTENCE.split()])
-    text = of_lists([ids], np.zeros(1, np.int64), np.zeros(1, np.int64))
-    traces = forward(model, text)
+    traces = forward(model, of_lists([ids], np.zeros(1, int), np.zeros(1, int)))
     logits = traces.contribution[:, 0] + traces.bias[0]
     return {"sentence": {"pieces": SENTENCE.split(), "logit": logits.tolist()}}
