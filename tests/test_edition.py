@@ -26,11 +26,10 @@ def lines(cells: list[str]) -> list[str]:
 def visible_cells(page: str) -> list[tuple[str, str, bool]]:
     """The code cells that stand open: their section, their code, and whether they are the cell of the parameters."""
     title, cells = "", []
-    read = sources.read_source(page, ROOT).cells
-    for number, piece, within in plain.walk(read):
-        if read[number].cell_type == "markdown":
+    for cell, piece, within in plain.walk(sources.read_source(page, ROOT).cells):
+        if cell.cell_type == "markdown":
             title = [title, *re.findall(r"^## (.*)$", piece.text, re.MULTILINE)][-1]
-        elif not within and not HIDDEN & set(tags := read[number].metadata.get("tags", [])):
+        elif not within and not HIDDEN & set(tags := cell.metadata.get("tags", [])):
             cells.append((title, piece.text, "parameters" in tags))
     return cells
 
