@@ -104,8 +104,4 @@ def as_guides(corpora: list[str]) -> pd.DataFrame:
     led = derived.guided(corpora).query("source == 'adversary'")
     flat = derived.uniform_beside(led).groupby("corpus").mean()
     led = led.groupby(["corpus", "vectors", "base"], sort=False)[["jsd", "f1", "auc"]].mean().reset_index()
-    return led.join(
-        flat,
-        on="corpus",
-        rsuffix="_uniform",
-    )
+    return led.merge(flat, how="left", on="corpus", suffixes=("", "_uniform"))
