@@ -233,9 +233,15 @@ def of_cost() -> pd.DataFrame:
     return rows.assign(**np.exp(rows[ends]))
 
 
+@cache
+def of_han() -> pd.DataFrame:
+    """The scorecard's rows of HANs with GRU that are judged."""
+    return scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
+
+
 def of_serrano() -> list[pd.DataFrame]:
-    """The scorecard's rows of a HAN with GRU, and of one training its controls."""
-    card = scorecard(paper="serrano").query("encoder_ours == 'han_rnn' and verdict != 'unjudged'")
+    """These rows, and of one training its controls."""
+    card = of_han()
     claim = card["item"].str.split().str[1].map(ASKED)
     card = card.assign(
         claim=claim,
