@@ -119,6 +119,15 @@ def test_numbers_are_the_scorecards(name):
 
 
 @pytest.mark.slow
+def test_the_books_rules_change_no_answer():
+    assert list(verdict.changed(verdict.RULES)["claim"]) == []
+
+
+def test_what_is_said_beforehand_changes_by_no_rule():
+    changed = verdict.changed(verdict.RULES | {"texts": 400})
+    assert not [row for row in changed.itertuples() if row.column in verdict.CLAIMS[row.claim]]
+
+
 def test_every_claim_has_three_answers_and_its_numbers():
     table = BeautifulSoup(verdict.table(verdict.RULES).data, "html.parser")
     lines = table.select("tr.claim")

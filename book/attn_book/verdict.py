@@ -321,8 +321,8 @@ def every_answer(**rules) -> pd.DataFrame:
 def changed(rules: dict) -> pd.DataFrame:
     """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
     both = every_answer(**RULES).assign(after=every_answer(**rules)["word"]).rename(columns={"word": "before"})
-    both = both[both["before"] != both["after"]]
-    return both[[column not in CLAIMS[claim] for claim, column in zip(both["claim"], both["column"], strict=True)]]
+    beforehand = [column in CLAIMS[claim] for claim, column in zip(both["claim"], both["column"], strict=True)]
+    return both[(both["before"] != both["after"]) & ~np.array(beforehand)]
 
 
 def table(rules: dict) -> HTML:
