@@ -312,17 +312,20 @@ def agreed(words: pd.Series) -> str:
 
 @cache
 def every_answer(**rules) -> pd.DataFrame:
-    """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`."""
+    """Columns claim, column (own, permuted, oracle), corpus, word; of `cells`, without what is said beforehand."""
     by_claim = cells().groupby(["claim", "column"], sort=False)
-    said = {(name, column): answers(rows, CLAIMS[name], **rules) for (name, column), rows in by_claim}
+    said = {
+        (name, column): answers(rows, CLAIMS[name], **rules)
+        for (name, column), rows in by_claim
+        if column not in CLAIMS[name]
+    }
     return pd.concat(said, names=["claim", "column", "corpus"]).rename("word").reset_index()
 
 
 def changed(rules: dict) -> pd.DataFrame:
     """Which answers are others than under RULES: columns claim, column, corpus, before, after."""
     both = every_answer(**RULES).assign(after=every_answer(**rules)["word"]).rename(columns={"word": "before"})
-    beforehand = [column in CLAIMS[claim] for claim, column in zip(both["claim"], both["column"], strict=True)]
-    return both[(both["before"] != both["after"]) & ~np.array(beforehand)]
+    return both[both["before"] != both["after"]]
 
 
 def table(rules: dict) -> HTML:
@@ -390,8 +393,7 @@ def matrix(rules: dict) -> tuple[Figure, str]:
     """Claims by data sets and columns, a number in each cell, its colour the answer; and what it shows in words."""
     means = cells().groupby(["claim", "column", "corpus"], as_index=False)["mean"].mean()
     said = every_answer(**rules).merge(means)
-    beforehand = np.array([row.column in CLAIMS[row.claim] for row in said.itertuples()])
-    said = said[~beforehand & ~said["corpus"].isin([*TASKS, "planted"])]
+    said = said[~said["corpus"].isin([*TASKS, "planted"])]
     columns_of = said["corpus"].map({name: i for i, name in enumerate(CORPORA)})
     columns_of = columns_of.fillna(said.groupby(["claim", "column"]).cumcount())  # Serrano & Smith's sets
     drawn = []
